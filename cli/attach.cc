@@ -209,9 +209,9 @@ class AttachCommand {
   int Run() {
     if (nodes_.IsNode()) return AnswerAsNode();
     if (const auto code = core_directory_.empty() ? FindJob() : ReadCores()) return *code;
-    if (!Look(between_s_)) return kUsage;
+    if (!Sample(between_s_)) return kUsage;
     const bool confirm = !judged_.report.findings.empty() && confirm_s_ > between_s_;
-    if (confirm && core_directory_.empty() && !Look(confirm_s_)) return kUsage;
+    if (confirm && core_directory_.empty() && !Sample(confirm_s_)) return kUsage;
     const std::optional<attach::Recorded> recorded = ReadWhatIsRecorded();
     const int code =
         PrintStacks(judged_, outputs_, style_.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
@@ -276,12 +276,12 @@ class AttachCommand {
 
   std::optional<std::vector<HostStacks>> QueryNodes(std::vector<std::string> options) {
     if (!job_name_.empty()) options.insert(options.end(), {"--job", job_name_});
-    return nodes_.Look(options);
+    return nodes_.Sample(options);
   }
 
   // Takes stacks and judges them. Returns false, after lines on stderr, if no job was found. Cores
   // are not read again: they do not change.
-  bool Look(double between_s) {
+  bool Sample(double between_s) {
     if (nodes_.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between_s)};
       if (no_locals_) options.emplace_back("--no-locals");

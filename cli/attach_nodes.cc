@@ -38,7 +38,7 @@ constexpr char kPart = '+';     // part of a line of the text; more of the line 
 constexpr char kLineEnd = '=';  // the last part of a line
 constexpr size_t kPartBytes = 640;
 constexpr size_t kMaxNodeName = 256;
-constexpr std::chrono::seconds kSignOfLife{1};
+constexpr std::chrono::seconds kHeartbeatInterval{1};
 constexpr std::chrono::seconds kMaxWait{60};  // for the other nodes
 using Clock = std::chrono::steady_clock;
 
@@ -79,16 +79,16 @@ bool PrintText(const std::string& node, std::string_view text) {
 
 // Prints signs of life. If a line cannot be printed, the requester is gone: the process exits so
 // that it does not disturb the ranks any longer.
-class SignsOfLife {
+class Heartbeat {
  public:
-  explicit SignsOfLife(const std::string& node)
+  explicit Heartbeat(const std::string& node)
       : thread_([this, line = NodeLine(node, kAlive, "")] {
           std::unique_lock lock(mutex_);
           do {
             if (!Print(line)) _exit(kUsage);
-          } while (!wake_.wait_for(lock, kSignOfLife, [this] { return stop_; }));
+          } while (!wake_.wait_for(lock, kHeartbeatInterval, [this] { return stop_; }));
         }) {}
-  ~SignsOfLife() {
+  ~Heartbeat() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
@@ -107,9 +107,9 @@ class SignsOfLife {
 // The nodes' answers, by node name. All of it is untrusted.
 class Answers {
  public:
-  // `patience`: how long nodes that share one command wait for the remaining ones.
-  Answers(const std::vector<std::string>& nodes, std::chrono::milliseconds patience)
-      : patience_(patience) {
+  // `timeout`: how long nodes that share one command wait for the remaining ones.
+  Answers(const std::vector<std::string>& nodes, std::chrono::milliseconds timeout)
+      : timeout_(timeout) {
     for (const std::string& node : nodes) texts_[node];
   }
 
@@ -140,7 +140,7 @@ class Answers {
     }
     if (!node.empty()) return waiting_.contains(name);
     return waiting_.size() == texts_.size() ||
-           (!waiting_.empty() && Clock::now() - newest_ >= patience_);
+           (!waiting_.empty() && Clock::now() - newest_ >= timeout_);
   }
 
   // Takes a line of stderr, which may say why there is no answer.
@@ -155,8 +155,8 @@ class Answers {
     HostStacks stacks;
     if (text.empty()) {
       stacks.absent = failure.empty() ? "no answer" : failure;
-      const auto said = shown_errors_.find(node);
-      if (said != shown_errors_.end()) stacks.absent += ": " + said->second;
+      const auto error = shown_errors_.find(node);
+      if (error != shown_errors_.end()) stacks.absent += ": " + error->second;
     } else {
       std::vector<Problem> problems;
       stacks = attach::ReadStacks(text, node, &problems);
@@ -187,7 +187,7 @@ class Answers {
     return text;
   }
 
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   std::map<std::string, std::string> texts_;
   std::set<std::string> waiting_;
   Clock::time_point newest_;  // when the newest of waiting_ was added
@@ -254,7 +254,7 @@ std::vector<std::string> AttachNodes::NodeArguments(const std::string& node,
   return words;
 }
 
-std::optional<std::vector<HostStacks>> AttachNodes::Look(
+std::optional<std::vector<HostStacks>> AttachNodes::Sample(
     const std::vector<std::string>& options) const {
   return slurm_job_ != 0 ? SampleSlurm(options) : SampleHosts(options);
 }
@@ -359,7 +359,7 @@ int AttachNodes::Answer(const std::function<HostStacks()>& sample) const {
   const std::string node = NodeName();
   HostStacks stacks;
   {
-    const SignsOfLife signs(node);
+    const Heartbeat heartbeat(node);
     stacks = sample();
   }
   stacks.host = node;

@@ -34,7 +34,7 @@ class AttachNodes {
   // `rollcall attach` with `options`. A node that does not answer has `absent` set. Prints on
   // stderr the nodes' messages and the problems of their answers. Empty, after a line on stderr, if
   // no node can be reached.
-  std::optional<std::vector<attach::HostStacks>> Look(
+  std::optional<std::vector<attach::HostStacks>> Sample(
       const std::vector<std::string>& options) const;
 
   // On a node: prints the result of `sample`, and signs of life while it runs. Returns the exit

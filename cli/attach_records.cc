@@ -53,14 +53,14 @@ class ScratchDirectory {
 // The paths of the records of the ranks on this machine. Dumps are written to `scratch`.
 std::vector<std::string> RecordsHere(const ProcSource& proc, const FoundJob& job,
                                      bool ask_flight_recorder, ScratchDirectory* scratch) {
-  constexpr std::chrono::seconds kDumpPatience{20};
+  constexpr std::chrono::seconds kDumpTimeout{20};
   std::vector<std::string> inputs = attach::RunDirectories(proc, job);
   if (!ask_flight_recorder || scratch->path().empty()) return inputs;
   const std::string dumps = scratch->path() + "/dumps";
   std::error_code failed;
   fs::create_directory(dumps, failed);
   std::vector<std::string> notes;
-  attach::CopyFlightRecorderDumps(proc, job, dumps, kDumpPatience, &notes);
+  attach::CopyFlightRecorderDumps(proc, job, dumps, kDumpTimeout, &notes);
   for (const std::string& note : notes) PrintLine(note);
   if (!fs::is_empty(dumps, failed) && !failed) inputs.push_back(dumps);
   return inputs;

@@ -26,7 +26,7 @@
 #include "collector/base/print_line.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/service/standing_findings.h"
+#include "collector/service/active_findings.h"
 
 namespace rollcall {
 namespace {
@@ -43,7 +43,7 @@ struct CheckOptions {
   TextStyle style;
 };
 
-// One look at the job, and its report.
+// One diagnosis of the job, and its report.
 struct Verdict {
   Trace trace;
   Report report = {};

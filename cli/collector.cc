@@ -79,7 +79,7 @@ struct CollectorOptions {
   std::string listen = "127.0.0.1:0";
   double stall_after_s = 30;
   std::string metrics;
-  uint64_t direct_agents = service::kMostDirectAgents;
+  uint64_t direct_agents = service::kMaxDirectAgents;
 
   void AddTo(ArgumentParser* parser) {
     parser->Add("--listen", &listen, "HOST:PORT; port 0 takes any free one",
@@ -141,7 +141,7 @@ int RunCollector(int argc, char** argv) {
   service::Metrics metrics;
   service::Monitor monitor(
       {.times = {.stall_after_ns = stall_after_ns},
-       .most_direct_agents = options.direct_agents,
+       .max_direct_agents = options.direct_agents,
        .live_stacks = true,
        .on_report = [&](const Trace& trace,
                         const Report& report) { output.Print(trace, report, /*job_ended=*/false); },

@@ -85,7 +85,7 @@ unsigned LaunchersDescriptor() {
 // Closes the program's descriptors in this process, except one: Hydra sends SIGKILL to all
 // processes that it started as soon as a rank's connection closes, which would end this process
 // before it has recorded how the rank ended.
-void LetGoOfDescriptors() {
+void CloseDescriptors() {
   const int null = open("/dev/null", O_RDWR);
   if (null < 0) return;
   for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
@@ -207,7 +207,7 @@ int RunExec(int argc, char** argv) {
     fprintf(stderr, "rollcall exec: %s: %s\n", program[0], strerror(child.exec_error));
     return child.exec_error == ENOENT ? kNotFound : kNotExecutable;
   }
-  LetGoOfDescriptors();
+  CloseDescriptors();
   const ProcSource proc;
   const std::string oom_counter = run_directory.empty() ? "" : OomCounterPath(proc, child.pid);
   const uint64_t oom_kills = ReadOomKills(proc, oom_counter).value_or(0);

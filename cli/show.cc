@@ -13,7 +13,7 @@
 #include "cli/inputs.h"
 #include "cli/stacks_output.h"
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
@@ -36,18 +36,18 @@ int Print(const Shown& shown) {
 int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& only) {
   std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;
-  attach::Standings& standings = judged->standings;
-  if (rank >= 0) return Print(ShowThreads(standings.trace, rank));
+  attach::RankStates& rank_states = judged->rank_states;
+  if (rank >= 0) return Print(ShowThreads(rank_states.trace, rank));
   for (const int32_t wanted : only) {
-    const Shown shown = ShowThreads(standings.trace, wanted);
+    const Shown shown = ShowThreads(rank_states.trace, wanted);
     if (!shown.error.empty()) return Print(shown);
   }
   if (!only.empty()) {
-    std::erase_if(standings.ranks, [&](const attach::RankStanding& standing) {
-      return std::find(only.begin(), only.end(), standing.rank) == only.end();
+    std::erase_if(rank_states.ranks, [&](const attach::RankState& rank_state) {
+      return std::find(only.begin(), only.end(), rank_state.rank) == only.end();
     });
   }
-  PrintTree(standings, /*full=*/true);
+  PrintTree(rank_states, /*full=*/true);
   return kNothingFound;
 }
 

@@ -35,11 +35,11 @@ std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
   return std::nullopt;
 }
 
-void PrintTree(const attach::Standings& standings, bool full) {
-  const StackNode root = StackTree(RankStacks(standings), full);
+void PrintTree(const attach::RankStates& rank_states, bool full) {
+  const StackNode root = StackTree(RankStacks(rank_states), full);
   fmt::print("  stacks\n");
   for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
-  const std::vector<attach::ComparedVariable> variables = CompareVariables(standings);
+  const std::vector<attach::ComparedVariable> variables = CompareVariables(rank_states);
   if (variables.empty()) return;
   fmt::print("\n  variables that differ\n");
   for (const attach::ComparedVariable& variable : variables) {
@@ -56,13 +56,13 @@ int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, Text
       records != nullptr
           ? outputs.Describe(records->inputs.trace, records->report, records->options,
                              std::move(text))
-          : outputs.Describe(judged.standings.trace, judged.report, none, std::move(text));
+          : outputs.Describe(judged.rank_states.trace, judged.report, none, std::move(text));
   if (!outputs.ToStandardOutput()) {
     ExportText(subject, std::cout);
     std::cout.flush();
     if (detail != StackDetail::kNone) {
       fmt::print("\n");
-      PrintTree(judged.standings, detail == StackDetail::kFull);
+      PrintTree(judged.rank_states, detail == StackDetail::kFull);
     }
   }
   if (!outputs.Write(subject)) return kUsage;

@@ -83,7 +83,7 @@ bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorde
 void FinishCall(Call* call);
 // call_record.cc. True if the call was rejected because of its arguments (proto/mpi_errors.h).
 // `result` is its return value, not 0.
-bool TookNoPart(const Call& call, int result);
+bool WasRejected(const Call& call, int result);
 // Records an error that a call returned, after the call's record.
 void RecordError(Call* call, int result);
 // Marks the record: the call's communicator is in no table.

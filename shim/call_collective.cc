@@ -120,20 +120,20 @@ void BeginCollective(Call* call, const Arguments& a) {
   WriteRecord(call, ring::kCollectiveRing);
   if (comm == nullptr) return;
   if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = comm;
-  if (Frees(kind) && g_process.multiple_threads) ForgetComm(comm);
+  if (Frees(kind) && g_process.multiple_threads) UnregisterComm(comm);
 }
 
 void EndCollective(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (Comm* comm = call->comm) {
-    const bool rejected = __builtin_expect(result != 0, 0) && TookNoPart(*call, result);
+    const bool rejected = __builtin_expect(result != 0, 0) && WasRejected(*call, result);
     // Must precede LeaveFlight.
-    if (rejected) GiveNumberBack(comm, call->record.sequence, call->hashes_before);
+    if (rejected) ReleaseSequence(comm, call->record.sequence, call->hashes_before);
     LeaveFlight(call);
     if (!rejected && !IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
     if (Frees(kind)) {
       if (result != 0 && g_process.multiple_threads) RestoreComm(comm);
-      if (result == 0 && !g_process.multiple_threads) ForgetComm(comm);
+      if (result == 0 && !g_process.multiple_threads) UnregisterComm(comm);
     }
   }
   const bool plain = kind == Kind::kCollective || kind == Kind::kWindow || kind == Kind::kFile;

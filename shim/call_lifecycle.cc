@@ -39,7 +39,7 @@ void FindHandle(Call* call, const Arguments& a) {
       // again, freed or not.
       call->handle = library.Load(a.handle_inout);
       call->freed = HandleFreed(library, call->handle);
-      if (FreesType(*call)) ForgetType(library, call->handle);
+      if (FreesType(*call)) UnregisterType(library, call->handle);
       break;
     case Kind::kMakeHandle:
     case Kind::kQuery:
@@ -68,7 +68,7 @@ void OpenSession(Call* call, const Arguments& a) {
 // Records what the program has not freed, after delete callbacks have run. Call it before the phase
 // is set to finalized, so that a reader that sees this phase also sees these records.
 void WriteLeftovers(Call* call) {
-  Leftover rows[kMostLeftovers];
+  Leftover rows[kMaxLeftovers];
   RingWriter& ring = call->log->rings[ring::kCollectiveRing];
   // At most a quarter of the ring: a thread's ring may be small, and a verdict needs its last
   // collectives.
@@ -123,7 +123,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   if (IsLocal(kind)) return ShowRecord(call, ring::kP2pRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {
-    ForgetComm(call->comm);
+    UnregisterComm(call->comm);
   }
 }
 
@@ -133,9 +133,9 @@ void EndLifecycle(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (kind == Kind::kFreeComm && comm != nullptr) {
     if (result != 0 && g_process.multiple_threads) RestoreComm(comm);
-    if (result == 0 && !g_process.multiple_threads) ForgetComm(comm);
+    if (result == 0 && !g_process.multiple_threads) UnregisterComm(comm);
   }
-  if (FreesType(*call)) ForgetType(*library, call->handle);
+  if (FreesType(*call)) UnregisterType(*library, call->handle);
   if (kind == Kind::kFreeHandle && result != 0) HandleKept(*library, call->handle, call->freed);
   if (result != 0) return;
   Creation creation{.operation = call->info->operation,

@@ -130,7 +130,7 @@ void EndP2p(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   const Direction way = DirectionOf(*call->info, a.has_peer2);
   const Source source = SourceOf(call->record);
-  if (__builtin_expect(result != 0, 0) && TookNoPart(*call, result)) {
+  if (__builtin_expect(result != 0, 0) && WasRejected(*call, result)) {
     if (call->record.detail != 0 && way.sends && kind != Kind::kPersistentP2p)
       UncountSent(call->comm, call->record.root_or_peer, call->record.tag);
     return;
@@ -155,7 +155,7 @@ void EndP2p(Call* call, const Arguments& a, int result) {
   }
   if (kind == Kind::kProbe && a.message != nullptr && result == 0) {
     const Source seen = SeenSource(*call, a, source);
-    RememberMessage(*library, library->Load(a.message), {call->comm, seen.peer, seen.tag});
+    StoreMessage(*library, library->Load(a.message), {call->comm, seen.peer, seen.tag});
   }
 }
 

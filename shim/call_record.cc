@@ -86,7 +86,7 @@ int ErrorClassOf(const Call& call, int result) {
 
 }  // namespace
 
-ROLLCALL_COLD bool TookNoPart(const Call& call, int result) {
+ROLLCALL_COLD bool WasRejected(const Call& call, int result) {
   // A call that completes other operations may report an error of one of them.
   const CallGroup group = GroupOf(call.info->kind);
   const bool takes_part = group == CallGroup::kCollective || group == CallGroup::kP2p;
@@ -115,7 +115,7 @@ ROLLCALL_COLD void RecordError(Call* call, int result) {
   record.operation = static_cast<uint16_t>(Operation::kCallError);
   record.start_ticks = Ticks();
   record.continuations = 0;
-  if (TookNoPart(*call, result)) record.flags |= ring::kRejected;
+  if (WasRejected(*call, result)) record.flags |= ring::kRejected;
   record.detail = static_cast<uint32_t>(error_class);
   record.detail2 = call->record.operation;
   call->log->rings[call->ring].Append(record);

@@ -43,7 +43,7 @@ void Gather(Call* call, const Arguments& a) {
   }
 }
 
-void LookUpLate(Call* call) {
+void FindRequestsDeferred(Call* call) {
   for (uint32_t i = 0; i < call->slot_count; ++i) {
     call->slots[i] = FindRequest(*call->library, call->handles[i]);
   }
@@ -203,7 +203,7 @@ void KeepMessage(Call* call, const Arguments& a) {
     message.peer = Peer(library.abi, library.StatusSource(status));
     message.tag = library.StatusTag(status);
   }
-  RememberMessage(library, library.Load(a.message), message);
+  StoreMessage(library, library.Load(a.message), message);
 }
 
 void BeginPoll(Call* call, Arguments* a) {
@@ -237,7 +237,7 @@ void EndPoll(Call* call, const Arguments& a, int result) {
   bool known = call->slot != kNoRequest || kind == Kind::kIprobe || kind == Kind::kWindowTest;
   if (!progressed && result == 0) NotePolling(call, a);
   if (settle && call->slot_count > 0) {
-    if (!g_process.multiple_threads) LookUpLate(call);
+    if (!g_process.multiple_threads) FindRequestsDeferred(call);
     for (uint32_t i = 0; i < call->slot_count && !known; ++i) {
       known = call->slots[i] != kNoRequest;
       request = UidOf(call->slots[i]);

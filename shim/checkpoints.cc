@@ -15,7 +15,7 @@ void Set(ring::Checkpoint* checkpoint, uint64_t sequence, const RollingHashes& h
 }
 
 // history[i] holds number (i+1)*stride. When the last one is full, every other one is dropped.
-ROLLCALL_COLD void Thin(ring::Member* entry) {
+ROLLCALL_COLD void HalveHistory(ring::Member* entry) {
   for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
     const ring::Checkpoint from = entry->history[2 * i + 1];
     Set(&entry->history[i], from.sequence, {from.semantic_hash, from.path_hash});
@@ -42,7 +42,7 @@ RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
   }
   // The stride is a power of two.
   if ((sequence & (entry->history_stride - 1)) == 0) {
-    if (sequence / entry->history_stride > ring::kHistoryCheckpoints) Thin(entry);
+    if (sequence / entry->history_stride > ring::kHistoryCheckpoints) HalveHistory(entry);
     if ((sequence & (entry->history_stride - 1)) == 0) {
       const uint64_t slot = sequence / entry->history_stride - 1;
       if (slot < ring::kHistoryCheckpoints) Set(&entry->history[slot], sequence, now);
@@ -53,7 +53,7 @@ RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
 
 // Checkpoints written by the rejected call have its number, which is now above `entered`: readers
 // skip them, and the next call overwrites them.
-ROLLCALL_COLD void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before) {
+ROLLCALL_COLD void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingHashes& before) {
   ring::Member* entry = comm->entry;
   __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
   uint64_t last = sequence;

@@ -365,7 +365,7 @@ void UncountNccl(uint32_t uid) {
 
 bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relaxed); }
 
-void ForgetComm(Comm* comm) {
+void UnregisterComm(Comm* comm) {
   if (comm->map_key != 0) g_by_handle.Erase(comm->map_key);
   if (comm->library != nullptr) comm->made_by = HandleFreed(*comm->library, comm->handle);
   StoreRelaxed(&comm->entry->freed_ticks, Ticks());

@@ -98,8 +98,8 @@ bool HasSeveralDevices();
 // Removes a freed communicator. Its handle may denote another communicator as soon as the library
 // returns, so call this before the free if there are several threads. If there is one thread, call
 // it after the free (with the Comm found before), since delete callbacks may use the communicator.
-void ForgetComm(Comm* comm);
-// Undoes ForgetComm after a failed free.
+void UnregisterComm(Comm* comm);
+// Undoes UnregisterComm after a failed free.
 void RestoreComm(Comm* comm);
 
 void NameComm(Comm* comm, const char* name);
@@ -119,7 +119,7 @@ inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entere
 // rejected call leaves its communicator unchanged. Call it while the rejected call is in flight, so
 // that other threads that took a number since then are known to have raced with it
 // (kSawConcurrency). `before` is what Checkpoint() returned for the number.
-void GiveNumberBack(Comm* comm, uint64_t sequence, const RollingHashes& before);
+void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingHashes& before);
 
 // Updates both hashes and the checkpoints (ring_format.md). Concurrent use on one communicator is
 // an error of the program and marked as such (kSawConcurrency). Returns the previous hashes.

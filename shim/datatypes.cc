@@ -330,7 +330,7 @@ bool MayBeType(const Library& library, uint64_t handle) {
   return handle >> 30 != 0 && ((handle >> 26) & 0xf) == 3;
 }
 
-ROLLCALL_COLD const TypeInfo& FirstSight(Library* library, uint64_t handle) {
+ROLLCALL_COLD const TypeInfo& DescribeNewType(Library* library, uint64_t handle) {
   const ErrnoGuard keeper;
   char text[160] = "";
   TypeInfo info = Derive(library, handle, 0, text, sizeof(text));
@@ -359,10 +359,10 @@ const TypeInfo& DescribeType(Library* library, Word word) {
   if (__builtin_expect(slot < kTypes, 1)) return g_types[slot];
   if (handle == library->abi.datatype_null) return kNullType;
   if (!MayBeType(*library, handle)) return kUnknownType;
-  return FirstSight(library, handle);
+  return DescribeNewType(library, handle);
 }
 
-void ForgetType(const Library& library, uint64_t handle) {
+void UnregisterType(const Library& library, uint64_t handle) {
   const uint32_t slot = g_by_handle.Erase(library.KeyOf(handle));
   if (slot >= kTypes) return;
   g_key_of[slot] = 0;

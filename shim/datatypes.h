@@ -31,7 +31,7 @@ inline uint64_t BufferSignature(const TypeInfo& type, uint64_t count) {
 }
 
 // Call it before MPI_Type_free: the library may reuse the handle at once.
-void ForgetType(const Library& library, uint64_t handle);
+void UnregisterType(const Library& library, uint64_t handle);
 
 }  // namespace rollcall::shim
 

@@ -68,7 +68,7 @@ class HandleMap {
   }
 
   // Makes erased cells empty again if that shortens look-ups. Only while no other thread inserts.
-  void EraseAndTidy(uint64_t key) {
+  void EraseAndCompact(uint64_t key) {
     uint32_t cell = Locate(key);
     if (cell == kMissing) return;
     cells_[cell].key.store(kErased, std::memory_order_relaxed);

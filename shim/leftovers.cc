@@ -24,7 +24,7 @@ constexpr uint32_t kNoSite = kSites - 1;  // never used
 // The value of a handle's cell: the site that created it, and how many times it was returned.
 constexpr uint32_t kSiteBits = 10;
 static_assert(1u << kSiteBits == kSites);
-constexpr uint32_t kMostTimes = (1u << (32 - kSiteBits)) - 1;
+constexpr uint32_t kMaxTimes = (1u << (32 - kSiteBits)) - 1;
 constexpr uint32_t CellOf(uint32_t site, uint32_t times) { return times << kSiteBits | site; }
 constexpr uint32_t SiteOf(uint32_t cell) { return cell & (kSites - 1); }
 constexpr uint32_t TimesOf(uint32_t cell) { return cell >> kSiteBits; }
@@ -48,7 +48,7 @@ bool IsPredefined(const Library& library, uint64_t handle) {
 }
 
 // True if the library counts references: many calls return one handle, and each has to be freed.
-bool GivesOutAgain(Operation operation) {
+bool IsReferenceCounted(Operation operation) {
   return operation >= Operation::kComm_group && operation <= Operation::kGroup_from_session_pset;
 }
 
@@ -83,8 +83,8 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
   uint32_t times = 1;
   const uint32_t known = g_by_handle.Find(key);
   if (known != kMissing) Remove(known, TimesOf(known));  // counted again below, or free not seen
-  if (known != kMissing && GivesOutAgain(operation)) {
-    times = TimesOf(known) < kMostTimes ? TimesOf(known) + 1 : kMostTimes;
+  if (known != kMissing && IsReferenceCounted(operation)) {
+    times = TimesOf(known) < kMaxTimes ? TimesOf(known) + 1 : kMaxTimes;
     // If two call paths got this handle, it is unknown which of them a free belongs to.
     if (SiteOf(known) != site) site = FindSite(static_cast<uint16_t>(operation), 0);
   }
@@ -104,7 +104,7 @@ uint32_t HandleFreed(const Library& library, uint64_t handle) {
   if (TimesOf(known) > 1) {
     g_by_handle.Insert(key, CellOf(SiteOf(known), TimesOf(known) - 1));
   } else {
-    g_by_handle.EraseAndTidy(key);
+    g_by_handle.EraseAndCompact(key);
   }
   return SiteOf(known);
 }
@@ -119,7 +119,7 @@ void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
   if (g_by_handle.Insert(key, CellOf(site, times))) ++g_sites[site].live;
 }
 
-uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most) {
+uint32_t TakeLeftovers(Leftover (&rows)[kMaxLeftovers], uint32_t most) {
   const SpinGuard guard(g_lock);
   uint32_t count = 0;
   for (uint32_t i = 0; i < kNoSite; ++i) {
@@ -127,7 +127,7 @@ uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most) {
     if (site.live == site.taken) continue;
     const auto operation = static_cast<Operation>(site.operation);
     Leftover* row = nullptr;
-    if (count < std::min(most, kMostLeftovers)) {
+    if (count < std::min(most, kMaxLeftovers)) {
       row = &rows[count++];
       *row = {operation, site.call_path, 0, false};
     } else {

@@ -34,11 +34,11 @@ struct Leftover {
 
 // The maximum number of rows. Objects of further call paths are added to the row of another path of
 // the same operation; that row's call path becomes unknown.
-inline constexpr uint32_t kMostLeftovers = 64;
+inline constexpr uint32_t kMaxLeftovers = 64;
 
 // Stores the objects that are left now in at most `most` rows, without those taken by earlier calls
 // (a program may open and close several sessions). Returns the number of rows.
-uint32_t TakeLeftovers(Leftover (&rows)[kMostLeftovers], uint32_t most);
+uint32_t TakeLeftovers(Leftover (&rows)[kMaxLeftovers], uint32_t most);
 
 }  // namespace rollcall::shim
 

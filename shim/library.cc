@@ -226,7 +226,7 @@ void Describe(Library* library, void* handle, const void* function) {
 // process, it is cleared in all of them, and from then on every call is looked up by its caller.
 std::atomic<NextFunction*> g_known{nullptr};
 
-void ForgetNextFunctions() {
+void ClearNextFunctions() {
   for (NextFunction* next = g_known.load(std::memory_order_acquire); next != nullptr;
        next = next->known_before) {
     next->function.store(nullptr, std::memory_order_release);
@@ -263,7 +263,7 @@ Library* LibraryWith(void* handle, const void* function) {
     found = &g_libraries[count];
     Describe(found, handle, function);
     g_library_count.store(count + 1, std::memory_order_seq_cst);
-    if (count == 1) ForgetNextFunctions();
+    if (count == 1) ClearNextFunctions();
   }
   return found;
 }

@@ -20,7 +20,7 @@ constinit HandleMap<2048> g_by_handle;
 
 }  // namespace
 
-void RememberMessage(const Library& library, uint64_t handle, const MatchedMessage& message) {
+void StoreMessage(const Library& library, uint64_t handle, const MatchedMessage& message) {
   if (handle == library.abi.message_null || handle == library.abi.message_no_proc) return;
   const auto start = static_cast<uint32_t>((handle * 0x9e3779b97f4a7c15) >> 40);
   for (uint32_t i = 0; i < kMessages; ++i) {

@@ -18,7 +18,7 @@ struct MatchedMessage {
 };
 
 // Call it after a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.
-void RememberMessage(const Library& library, uint64_t handle, const MatchedMessage& message);
+void StoreMessage(const Library& library, uint64_t handle, const MatchedMessage& message);
 // Call it before the receive, since the handle may be reused as soon as the library has it.
 MatchedMessage TakeMessage(const Library& library, uint64_t handle);
 

@@ -221,7 +221,7 @@ uint32_t DetachRequest(const Library& library, uint64_t handle) {
   const uint64_t key = library.KeyOf(handle);
   if (g_process.multiple_threads) return g_by_handle.Erase(key);
   const uint32_t slot = g_by_handle.Find(key);
-  if (slot < kMaxRequests) g_by_handle.EraseAndTidy(key);
+  if (slot < kMaxRequests) g_by_handle.EraseAndCompact(key);
   return slot;
 }
 

@@ -73,11 +73,11 @@ Agent::Agent(AgentOptions options, Transport* transport)
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       journal_(options_.run_directory),
-      answers_(options_.run_directory,
-               [this](uint64_t connection, rpc::AgentMessage message) {
-                 if (transport_ != nullptr) transport_->Send(connection, std::move(message));
-                 Wake();  // an answer may have appended to the journal, which is sent first
-               }),
+      request_worker_(options_.run_directory,
+                      [this](uint64_t connection, rpc::AgentMessage message) {
+                        if (transport_ != nullptr) transport_->Send(connection, std::move(message));
+                        Wake();  // an answer may have appended to the journal, which is sent first
+                      }),
       id_(NewId()) {
   const std::string rings = options_.run_directory + "/" + kRingsDirectory;
   if (inotify_fd_ >= 0) {
@@ -252,7 +252,7 @@ void Agent::WatchProcess(Process* process) {
     return;
   }
   if (found.life == ProcessTable::Life::kHidden) {
-    if (!std::exchange(told_hidden_, true)) {
+    if (!std::exchange(hidden_sent_, true)) {
       problems_.push_back(
           "ranks are in a pid namespace that this agent cannot see: their ends and stacks are "
           "unknown; start the job, or the node's `rollcall agent`, outside of their "
@@ -346,7 +346,7 @@ bool Agent::IsSane(const Process& process) const {
 }
 
 void Agent::ReleaseEnded() {
-  const int64_t since_ns = Now(CLOCK_MONOTONIC) - options_.let_go_after_ns;
+  const int64_t since_ns = Now(CLOCK_MONOTONIC) - options_.release_after_ns;
   int left = kLetGoAtOnce;
   size_t open_ended = 0;
   for (auto entry = processes_.rbegin(); entry != processes_.rend(); ++entry) {
@@ -354,7 +354,7 @@ void Agent::ReleaseEnded() {
     const bool over = process->readable && process->ended && process->end_known;
     if (!over || process->ended_ns > since_ns) continue;
     if (!process->released && left-- > 0) ReleaseProcess(process);
-    if (process->sampler->fd() < 0 || ++open_ended <= options_.most_open_ended) continue;
+    if (process->sampler->fd() < 0 || ++open_ended <= options_.max_open_ended) continue;
     // OpenRing() opens it again by name on request.
     if (process->released && process->in_directory && IsSane(*process))
       process->sampler->SetFile({});
@@ -390,9 +390,9 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const RingSample& sample = process->sample;
   ProcessEnd end;
   end.at_ns = process->ended_realtime_ns;
-  int64_t patience_ns = options_.parents_word_ns;
-  if (process->pid > 0 && IsZombie(process->pid)) patience_ns = std::max(patience_ns, kReapNs);
-  const bool patience_over = Now(CLOCK_MONOTONIC) - process->ended_ns >= patience_ns;
+  int64_t timeout_ns = options_.parent_report_timeout_ns;
+  if (process->pid > 0 && IsZombie(process->pid)) timeout_ns = std::max(timeout_ns, kReapNs);
+  const bool timed_out = Now(CLOCK_MONOTONIC) - process->ended_ns >= timeout_ns;
   std::optional<int> status = process->watch.WaitStatus();
   // If rollcall ended the job, it is clear which processes the launcher killed, and a launcher that
   // ends itself waits for none of them. In other cases all processes killed at once would look
@@ -403,7 +403,7 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   if (status) {
     end.how = WIFSIGNALED(*status) ? ProcessEnd::How::kSignaled : ProcessEnd::How::kExited;
     end.status = WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status);
-  } else if (may_wait && !patience_over) {
+  } else if (may_wait && !timed_out) {
     return;
   } else if (sample.exit_mark == ring::ExitMark::kExit ||
              sample.exit_mark == ring::ExitMark::kQuickExit) {

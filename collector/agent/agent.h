@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "collector/agent/agent_socket.h"
-#include "collector/agent/answers.h"
 #include "collector/agent/clock_estimate.h"
 #include "collector/agent/journal_tail.h"
+#include "collector/agent/request_worker.h"
 #include "collector/agent/ring_sample.h"
 #include "collector/agent/thread_watch.h"
 #include "collector/agent/transport.h"
@@ -41,16 +41,16 @@ struct AgentOptions {
   int64_t heartbeat_ns = 1'000'000'000;
   // How long the agent waits for a parent's report on an ended process before it reports what it
   // knows itself.
-  int64_t parents_word_ns = 300'000'000;
+  int64_t parent_report_timeout_ns = 300'000'000;
   // If two processes end less than this apart, neither end is taken for a consequence of the other.
   // Shorter than kEndOrderBlurNs because one agent sees all the ends of its node. After losing a
   // rank, Open MPI waits for one second before it ends the others.
   int64_t end_order_blur_ns = kEndOrderBlurNs / 2;
   // Time after a process's end at which its ring is reduced to the memory that it needs.
-  int64_t let_go_after_ns = 1'000'000'000;
+  int64_t release_after_ns = 1'000'000'000;
   // Limit for open rings of ended processes; beyond it, the oldest ones whose processes ended
   // normally are closed.
-  size_t most_open_ended = 256;
+  size_t max_open_ended = 256;
   // Inode of the agent's own pid namespace.
   uint64_t pid_namespace = OwnPidNamespace();
 };
@@ -118,13 +118,13 @@ class Agent {
     int64_t ended_realtime_ns = 0;
     std::optional<ProcessEnd> journaled_end;  // with a status, as reported by its parent
     // What was last sent to the collector on this connection.
-    bool told = false;
-    uint64_t told_activity = 0;
-    bool told_quiet = false;
-    bool told_ended = false;
-    bool told_polling = false;
-    bool event_told = false;
-    std::vector<MemberSample> told_members;
+    bool sent = false;
+    uint64_t sent_activity = 0;
+    bool sent_quiet = false;
+    bool sent_ended = false;
+    bool sent_polling = false;
+    bool event_sent = false;
+    std::vector<MemberSample> sent_members;
   };
   struct SnapshotJob {
     uint64_t request = 0;
@@ -194,12 +194,12 @@ class Agent {
   AgentSocket socket_;
   JournalTail journal_;
   std::optional<JournalWriter> journal_writer_;
-  Answers answers_;
+  RequestWorker request_worker_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;
   std::vector<std::string> problems_;
-  size_t problems_told_ = 0;  // on this connection
-  bool told_hidden_ = false;
+  size_t problems_sent_ = 0;  // on this connection
+  bool hidden_sent_ = false;
   std::map<std::string, uint64_t> refusals_;
   std::deque<SnapshotJob> snapshots_;
   bool rescan_ = true;
@@ -211,7 +211,7 @@ class Agent {
   int64_t next_heartbeat_ns_ = 0;
   int64_t next_moving_digest_ns_ = 0;
   int64_t next_clock_ns_ = 0;
-  int clocks_came_ = 0;  // on this connection
+  int clock_answers_ = 0;  // on this connection
   ClockEstimate clock_estimate_;
   uint64_t connection_ = 0;
   uint64_t connections_made_ = 0;

@@ -35,11 +35,11 @@ void Agent::SendUpdates() {
     connection_ = connection;
     snapshots_.clear();
     if (connection == 0) return;
-    problems_told_ = 0;
+    problems_sent_ = 0;
     for (const auto& process : processes_) {
-      process->told = false;
-      process->event_told = false;
-      process->told_members.clear();
+      process->sent = false;
+      process->event_sent = false;
+      process->sent_members.clear();
     }
     rpc::AgentMessage message;
     rpc::Hello* hello = message.mutable_hello();
@@ -55,7 +55,7 @@ void Agent::SendUpdates() {
     ReadJournalLines();
     next_heartbeat_ns_ = 0;
     next_clock_ns_ = 0;
-    clocks_came_ = 0;
+    clock_answers_ = 0;
     clock_estimate_ = {};
   }
   for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
@@ -96,8 +96,8 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
     out->set_blocked_ns(process->sampled_ns - blocked.since_monotonic_ns);
   }
   for (const MemberSample& member : sample.members) {
-    const auto& told = process->told_members;
-    if (!everything && std::find(told.begin(), told.end(), member) != told.end()) continue;
+    const auto& sent = process->sent_members;
+    if (!everything && std::find(sent.begin(), sent.end(), member) != sent.end()) continue;
     rpc::MemberDigest* out = digest->add_members();
     out->set_key(member.key);
     out->set_rank(member.rank);
@@ -111,13 +111,13 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
       out_mark->set_semantic_hash(mark.semantic_hash);
     }
   }
-  process->told_members = sample.members;
+  process->sent_members = sample.members;
 }
 
 void Agent::SendProblems() {
-  for (; problems_told_ < problems_.size(); ++problems_told_) {
+  for (; problems_sent_ < problems_.size(); ++problems_sent_) {
     rpc::AgentMessage message;
-    message.mutable_problem()->set_text(problems_[problems_told_]);
+    message.mutable_problem()->set_text(problems_[problems_sent_]);
     transport_->Send(connection_, std::move(message));
   }
 }
@@ -126,30 +126,30 @@ void Agent::SendState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
   // Digests of all moving processes share a message, which costs the collector more than its
   // content.
-  const bool tell_moving = now >= next_moving_digest_ns_;
-  if (tell_moving) next_moving_digest_ns_ = now + kMovingDigestNs;
+  const bool send_moving = now >= next_moving_digest_ns_;
+  if (send_moving) next_moving_digest_ns_ = now + kMovingDigestNs;
   rpc::AgentMessage message;
   for (const auto& process : processes_) {
     if (!process->readable) continue;
-    const bool moved = process->sample.activity != process->told_activity;
-    const bool turned = process->quiet != process->told_quiet ||
-                        process->ended != process->told_ended ||
-                        process->polling != process->told_polling;
-    if (process->told && !turned && (!moved || !tell_moving)) continue;
-    FillDigest(process.get(), message.mutable_digests()->add_processes(), !process->told);
-    process->told = true;
-    process->told_activity = process->sample.activity;
-    process->told_quiet = process->quiet;
-    process->told_ended = process->ended;
-    process->told_polling = process->polling;
+    const bool moved = process->sample.activity != process->sent_activity;
+    const bool changed = process->quiet != process->sent_quiet ||
+                         process->ended != process->sent_ended ||
+                         process->polling != process->sent_polling;
+    if (process->sent && !changed && (!moved || !send_moving)) continue;
+    FillDigest(process.get(), message.mutable_digests()->add_processes(), !process->sent);
+    process->sent = true;
+    process->sent_activity = process->sample.activity;
+    process->sent_quiet = process->quiet;
+    process->sent_ended = process->ended;
+    process->sent_polling = process->polling;
   }
   if (message.has_digests()) {
     transport_->Send(connection_, std::move(message));
     if (next_heartbeat_ns_ != 0) next_heartbeat_ns_ = now + options_.heartbeat_ns;
   }
   for (const auto& process : processes_) {
-    if (!process->end_known || !process->ended || process->event_told) continue;
-    process->event_told = true;
+    if (!process->end_known || !process->ended || process->event_sent) continue;
+    process->event_sent = true;
     rpc::AgentMessage event;
     event.mutable_process_event()->set_id(process->sample.id);
     event.mutable_process_event()->set_pid(process->sample.pid);
@@ -179,7 +179,7 @@ void Agent::HandleClock(const rpc::Clock& answer) {
   if (clock) {
     Journal(journal::Clock{.host = options_.host, .clock = *clock, .at_ns = now.realtime_ns});
   }
-  if (++clocks_came_ < kFirstClocks) next_clock_ns_ = 0;
+  if (++clock_answers_ < kFirstClocks) next_clock_ns_ = 0;
 }
 
 void Agent::Handle(const rpc::CollectorMessage& message) {
@@ -204,7 +204,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     }
     snapshots_.push_back(std::move(job));
   } else if (message.has_symbols()) {
-    answers_.Submit(connection_, message.symbols());
+    request_worker_.Submit(connection_, message.symbols());
   } else if (message.has_live_stack()) {
     const Process* process = FindById(message.live_stack().id());
     StackTarget target;
@@ -216,7 +216,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       target.start_ticks = process->sample.process_start_ticks;
       target.world_rank = process->sample.world_rank;
     }
-    answers_.Submit(connection_, message.live_stack(), target);
+    request_worker_.Submit(connection_, message.live_stack(), target);
   } else if (message.has_environment()) {
     const auto living = std::find_if(processes_.begin(), processes_.end(), [](const auto& process) {
       return process->readable && !process->ended && process->pid > 0;
@@ -225,7 +225,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     if (living != processes_.end()) {
       target = {.pid = (*living)->pid, .world_rank = (*living)->sample.world_rank};
     }
-    answers_.Submit(connection_, message.environment(), target);
+    request_worker_.Submit(connection_, message.environment(), target);
   } else if (message.has_verdict()) {
     NoteVerdict(Now(CLOCK_REALTIME) - std::max<int64_t>(0, message.verdict().age_ns()));
   } else if (message.has_clock()) {

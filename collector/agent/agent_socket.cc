@@ -16,7 +16,7 @@
 namespace rollcall::agent {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kPeerTimeout = std::chrono::seconds(1);
 
 // Whether this is a valid ring file name that cannot lead out of the rings directory.
 bool IsRingName(const std::string& name) {
@@ -140,7 +140,7 @@ bool AgentSocket::Receive(const Peer& peer, std::vector<ReceivedRing>* received)
   message.msg_controllen = sizeof(control);
   const ssize_t n = recvmsg(peer.fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return std::chrono::steady_clock::now() - peer.since > kPatience;
+    return std::chrono::steady_clock::now() - peer.since > kPeerTimeout;
   }
   const int fd = n > 0 ? TakeDescriptor(&message) : -1;
   const std::string name(hello.ring_name, strnlen(hello.ring_name, sizeof(hello.ring_name)));

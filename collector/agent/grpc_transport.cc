@@ -26,16 +26,16 @@ namespace {
 // Bulk data waits while this much is queued. At the second limit, a collector that receives nothing
 // is disconnected; it is sent everything again after reconnecting.
 constexpr size_t kRoomBytes = 8 << 20;
-constexpr size_t kMostBytes = 64 << 20;
+constexpr size_t kMaxBytes = 64 << 20;
 // Limit for messages of the collector that wait to be handled; its requests are small.
-constexpr size_t kMostReceived = 1024;
+constexpr size_t kMaxReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 // A restarted collector must soon know all ranks: the job may hang meanwhile.
 constexpr auto kLastRetry = std::chrono::milliseconds(500);
 constexpr auto kRefusedRetry = std::chrono::seconds(5);
-constexpr size_t kMostReasonBytes = 256;
-constexpr auto kCheckPatience = std::chrono::seconds(5);
+constexpr size_t kMaxReasonBytes = 256;
+constexpr auto kCheckTimeout = std::chrono::seconds(5);
 
 // Ignores a proxy from the environment: it is meant for web traffic and must not receive the run's
 // token.
@@ -81,7 +81,7 @@ class GrpcTransport : public Transport {
     if (message.has_hello()) message.mutable_hello()->set_keeps_direct(keeps_direct_);
     queued_bytes_ += message.ByteSizeLong();
     queue_.push_back(std::move(message));
-    if (queued_bytes_ > kMostBytes) {
+    if (queued_bytes_ > kMaxBytes) {
       call_->Cancel();
     } else {
       call_->WriteNext();
@@ -141,7 +141,7 @@ class GrpcTransport : public Transport {
       {
         const std::lock_guard lock(owner_->mutex_);
         if (incoming_.has_parent()) owner_->parent_ = incoming_.parent().address();
-        if (incoming_.has_parent() || owner_->received_.size() >= kMostReceived) {
+        if (incoming_.has_parent() || owner_->received_.size() >= kMaxReceived) {
           Cancel();
           return;
         }
@@ -169,7 +169,7 @@ class GrpcTransport : public Transport {
       const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
                            status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-      if (refused) refusal_ = CleanText(status.error_message(), kMostReasonBytes);
+      if (refused) refusal_ = CleanText(status.error_message(), kMaxReasonBytes);
       if (rpc::IsOfAnotherToken(status)) refusal_ = rpc::kWrongToken;
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
@@ -208,7 +208,7 @@ class GrpcTransport : public Transport {
 
   void ConnectLoop() {
     std::chrono::milliseconds retry = kFirstRetry;
-    std::string told;
+    std::string reported;
     std::unique_lock lock(mutex_);
     while (!stop_) {
       auto call = std::make_unique<Call>(this);
@@ -242,8 +242,8 @@ class GrpcTransport : public Transport {
         retry = kFirstRetry;
       } else if (!refusal.empty()) {
         retry = kRefusedRetry;
-        if (on_refused_ && refusal != told) on_refused_(refusal);
-        told = refusal;
+        if (on_refused_ && refusal != reported) on_refused_(refusal);
+        reported = refusal;
       } else {
         retry = was_connected ? kFirstRetry : std::min(retry * 2, kLastRetry);
       }
@@ -287,14 +287,14 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
   const auto stub = rpc::Collector::NewStub(grpc::CreateCustomChannel(
       address, rpc::AgentCredentials(address, token), DirectConnection()));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kCheckTimeout);
   context.AddMetadata(rpc::kTokenKey, token);
   rpc::CheckRequest request;
   request.set_protocol(rpc::kProtocol);
   rpc::CheckReply reply;
   const grpc::Status status = stub->Check(&context, request, &reply);
   if (rpc::IsOfAnotherToken(status)) return {Result::kWrongToken, rpc::kWrongToken};
-  const std::string reason = CleanText(status.error_message(), kMostReasonBytes);
+  const std::string reason = CleanText(status.error_message(), kMaxReasonBytes);
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
       return {};

@@ -28,32 +28,33 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
   std::this_thread::sleep_until(begin + kInterval);
   const std::optional<ProcessState> after = ReadProcessState(proc, pid, start_ticks, &error);
 
-  std::vector<LiveStack> looks;
+  std::vector<LiveStack> results;
   for (const LiveThread& thread : stacks.threads) {
     std::optional<ThreadActivity> activity;
     if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
     // The thread ended during the sample. An earlier stack of it remains its last known position.
-    if (thread.frames.empty() && activity && activity->pace == Pace::kEnded) continue;
-    LiveStack look;
-    look.tid = static_cast<uint32_t>(thread.tid);
-    look.thread_name = thread.name;
+    if (thread.frames.empty() && activity && activity->activity_level == ActivityLevel::kEnded)
+      continue;
+    LiveStack result;
+    result.tid = static_cast<uint32_t>(thread.tid);
+    result.thread_name = thread.name;
     for (LiveFrame& frame : LiveFrames(thread, symbolizer)) {
-      look.frames.push_back(std::move(frame.frame));
+      result.frames.push_back(std::move(frame.frame));
     }
     if (thread.frames.empty()) {
-      look.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
+      result.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
     }
-    if (activity) SetActivity(*activity, &look);
-    looks.push_back(std::move(look));
+    if (activity) SetActivity(*activity, &result);
+    results.push_back(std::move(result));
   }
   if (stacks.threads.empty()) {
-    LiveStack look;
-    look.tid = static_cast<uint32_t>(pid);
-    look.unreadable = stacks.error;
-    if (after.has_value()) look.state = StateText(Summarize(*before, *after, 0));
-    looks.push_back(std::move(look));
+    LiveStack result;
+    result.tid = static_cast<uint32_t>(pid);
+    result.unreadable = stacks.error;
+    if (after.has_value()) result.state = StateText(Summarize(*before, *after, 0));
+    results.push_back(std::move(result));
   }
-  return looks;
+  return results;
 }
 
 }  // namespace rollcall::agent

@@ -4,36 +4,38 @@
 
 namespace rollcall::agent {
 
-void PollWatch::Add(const PollSample& look) {
-  const bool same = window_ && window_->streak == look.streak && look.polls >= window_->polls;
+void PollWatch::Add(const PollSample& sample) {
+  const bool same = window_ && window_->streak == sample.streak && sample.polls >= window_->polls;
   if (!same) {
-    window_ = look;
-    since_ns_ = look.at_ns - kFirstLookNs;
+    window_ = sample;
+    since_ns_ = sample.at_ns - kFirstSampleNs;
     waited_ns_ = 0;
     tight_ = false;
     return;
   }
-  const int64_t elapsed_ns = look.at_ns - window_->at_ns;
+  const int64_t elapsed_ns = sample.at_ns - window_->at_ns;
   if (elapsed_ns < kWindowNs) return;
-  const uint64_t polls = look.polls - window_->polls;
-  const bool known = look.times && window_->times && look.times->cpu_ns >= window_->times->cpu_ns;
-  const uint64_t cpu_ns = known ? look.times->cpu_ns - window_->times->cpu_ns : 0;
-  if (known && look.times->wait_ns > window_->times->wait_ns) {
-    const uint64_t waited_ns = look.times->wait_ns - window_->times->wait_ns;
+  const uint64_t polls = sample.polls - window_->polls;
+  const bool known =
+      sample.times && window_->times && sample.times->cpu_ns >= window_->times->cpu_ns;
+  const uint64_t cpu_ns = known ? sample.times->cpu_ns - window_->times->cpu_ns : 0;
+  if (known && sample.times->wait_ns > window_->times->wait_ns) {
+    const uint64_t waited_ns = sample.times->wait_ns - window_->times->wait_ns;
     waited_ns_ += std::min(static_cast<int64_t>(waited_ns), elapsed_ns);
   }
   const uint64_t percent_ns = static_cast<uint64_t>(elapsed_ns) / 100;
-  const auto inside_ns = static_cast<uint64_t>(static_cast<double>(elapsed_ns) * look.inside_share);
+  const auto inside_ns =
+      static_cast<uint64_t>(static_cast<double>(elapsed_ns) * sample.inside_share);
   const uint64_t outside_ns = cpu_ns > inside_ns ? cpu_ns - inside_ns : 0;
   tight_ =
       known && polls > 0 &&
-      (cpu_ns <= percent_ns * kMostCpuPercent || outside_ns <= percent_ns * kMostOutsidePercent ||
-       outside_ns <= polls * kMostOutsidePerPollNs);
+      (cpu_ns <= percent_ns * kMaxCpuPercent || outside_ns <= percent_ns * kMaxOutsidePercent ||
+       outside_ns <= polls * kMaxOutsidePerPollNs);
   if (!tight_) {
-    since_ns_ = look.at_ns;
+    since_ns_ = sample.at_ns;
     waited_ns_ = 0;
   }
-  window_ = look;
+  window_ = sample;
 }
 
 std::optional<int64_t> PollWatch::TightSince() const {

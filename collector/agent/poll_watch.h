@@ -29,7 +29,7 @@ struct PollSample {
 // for a processor does not show sooner what the thread will do next.
 class PollWatch {
  public:
-  void Add(const PollSample& look);
+  void Add(const PollSample& sample);
   // The streak has ended.
   void Reset() { window_.reset(); }
   // Returns the earliest time (CLOCK_MONOTONIC) since which the thread has polled tightly, moved
@@ -41,10 +41,10 @@ class PollWatch {
   static constexpr int64_t kWindowNs = 1'000'000'000;
   // A streak may begin this long before its first sample, on a busy machine. A caller that measures
   // how long a process has waited knows better when its last record was written.
-  static constexpr int64_t kFirstLookNs = 1'000'000'000;
-  static constexpr uint64_t kMostCpuPercent = 5;
-  static constexpr uint64_t kMostOutsidePercent = 25;
-  static constexpr uint64_t kMostOutsidePerPollNs = 1'000;
+  static constexpr int64_t kFirstSampleNs = 1'000'000'000;
+  static constexpr uint64_t kMaxCpuPercent = 5;
+  static constexpr uint64_t kMaxOutsidePercent = 25;
+  static constexpr uint64_t kMaxOutsidePerPollNs = 1'000;
 
   std::optional<PollSample> window_;  // the sample that began the current second
   int64_t since_ns_ = 0;              // start of the first second that was tight

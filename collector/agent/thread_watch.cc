@@ -5,7 +5,7 @@
 #include "collector/live/other_threads.h"
 #include "collector/live/process_state.h"
 #include "collector/live/process_watch.h"
-#include "collector/live/thread_numbers.h"
+#include "collector/live/thread_ids.h"
 
 namespace rollcall::agent {
 namespace {
@@ -20,7 +20,7 @@ void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sa
     watches_.clear();
     return;
   }
-  const ThreadNumbers numbers(proc, pid, sample.pid);
+  const ThreadIds ids(proc, pid, sample.pid);
   std::map<uint32_t, PollWatch> watches;
   for (const PollingSample& poller : sample.polling) {
     PollWatch& watch = watches[poller.tid];
@@ -31,7 +31,7 @@ void ThreadWatch::Sample(const ProcSource& proc, pid_t pid, const RingSample& sa
                .streak = poller.streak,
                .polls = poller.polls,
                .inside_share = poller.inside_share,
-               .times = ReadThreadTimes(proc, pid, numbers.Here(static_cast<pid_t>(poller.tid)))});
+               .times = ReadThreadTimes(proc, pid, ids.ToLocalId(static_cast<pid_t>(poller.tid)))});
   }
   watches_ = std::move(watches);
 }
@@ -63,11 +63,11 @@ int64_t ThreadWatch::CpuOutsideNs(const ProcSource& proc, pid_t pid,
   if (!sample.blocked.empty() && sample.thread_level != kThreadMultiple) return 0;
   std::vector<int> tids;
   if (proc.ListNumbers("/proc/" + std::to_string(pid) + "/task", &tids) != 0) return 0;
-  const ThreadNumbers numbers(proc, pid, sample.pid);
+  const ThreadIds ids(proc, pid, sample.pid);
   const std::set<pid_t> waiting = Waiting(sample);
   uint64_t cpu_ns = 0;
   for (const int tid : tids) {
-    const pid_t own = numbers.Own(tid);
+    const pid_t own = ids.ToOwnId(tid);
     if (own == 0 || waiting.contains(own)) continue;
     if (const auto times = ReadThreadTimes(proc, pid, tid)) cpu_ns += times->cpu_ns;
   }

@@ -18,7 +18,7 @@ constexpr auto kTick = std::chrono::milliseconds(100);
 // Limit for gathered messages; a single message may be larger.
 constexpr size_t kMessageBytes = 1 << 20;
 // An agent's message plus what is added here must fit into a message of 4 MiB.
-constexpr int kMostAgentBytes = (4 << 20) - (4 << 10);
+constexpr int kMaxAgentBytes = (4 << 20) - (4 << 10);
 
 // The address of this machine from which `collector` (HOST:PORT) is reached, and at which others
 // can reach this machine as well; empty if there is none.
@@ -80,8 +80,8 @@ std::vector<rpc::CollectorMessage> AggregatingTransport::Receive() {
     }
     if (message.has_aggregate()) {
       const std::lock_guard lock(mutex_);
-      asked_ = true;
-      asked_on_ = collector_->connection();
+      requested_ = true;
+      request_connection_ = collector_->connection();
       if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
       changed_.notify_all();
       continue;
@@ -141,13 +141,14 @@ void AggregatingTransport::Run() {
   std::unique_lock lock(mutex_);
   server_ = std::move(server);
   while (!stop_) {
-    if (connection_ != collector_->connection() || connection_ != asked_on_) {
+    if (connection_ != collector_->connection() || connection_ != request_connection_) {
       lock.unlock();
       RefuseStale();
       lock.lock();
     }
-    if (std::exchange(asked_, false)) SendAddress();
-    if (!changed_.wait_for(lock, kTick, [this] { return stop_ || asked_ || !queue_.empty(); })) {
+    if (std::exchange(requested_, false)) SendAddress();
+    if (!changed_.wait_for(lock, kTick,
+                           [this] { return stop_ || requested_ || !queue_.empty(); })) {
       continue;
     }
     changed_.wait_for(lock, kGather, [this] { return stop_; });
@@ -164,7 +165,7 @@ std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   if (own.empty()) return nullptr;
   // One unread message per agent: a node has no memory to spare for the rings of others.
   auto server = service::Serve(own + ":0", token_, this, &problem,
-                               {.most_message_bytes = kMostAgentBytes, .most_unread = 1});
+                               {.max_message_bytes = kMaxAgentBytes, .max_unread = 1});
   if (server != nullptr) served_at_ = own + ":" + std::to_string(server->port());
   return server;
 }
@@ -172,7 +173,7 @@ std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
 void AggregatingTransport::SendAddress() {
   rpc::AgentMessage message;
   message.mutable_aggregator()->set_address(served_at_);
-  collector_->Send(asked_on_, std::move(message));
+  collector_->Send(request_connection_, std::move(message));
 }
 
 // Refuses the agents that joined on another connection than the one on which it was asked to serve:

@@ -57,8 +57,8 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   const std::string token_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool asked_ = false;     // to be an aggregator, without having answered yet
-  uint64_t asked_on_ = 0;  // the connection on which it was asked; 0: it was not asked
+  bool requested_ = false;           // to be an aggregator, without having answered yet
+  uint64_t request_connection_ = 0;  // the connection on which it was asked; 0: it was not asked
   bool stop_ = false;
   uint64_t connection_ = 0;  // the connection to the collector on which the agents joined
   uint64_t next_agent_ = 1;

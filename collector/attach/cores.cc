@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "collector/attach/rank_identity.h"
+#include "collector/attach/rank_state.h"
 #include "collector/attach/sample.h"
-#include "collector/attach/standing.h"
 #include "collector/base/text.h"
 #include "collector/core/core_unwinder.h"
 #include "collector/import/read_ahead.h"
@@ -26,7 +26,7 @@ constexpr size_t kMaxFiles = 1 << 16;
 constexpr size_t kMaxFileNameBytes = 256;
 constexpr size_t kMaxHelperCores = 8;  // per rank
 // No process is stopped while frames are read; a disk may be slow.
-constexpr std::chrono::seconds kPythonPatience{5};
+constexpr std::chrono::seconds kPythonTimeout{5};
 
 struct OpenedCore {
   std::string file;
@@ -163,7 +163,7 @@ class Sampler {
     std::vector<std::string> problems;
   };
 
-  Result Look(const JobRank& rank, const RankCore& core) {
+  Result Sample(const JobRank& rank, const RankCore& core) {
     Result result;
     const CoreFile& file = core.process->core();
     result.observed.rank = rank;
@@ -193,7 +193,7 @@ class Sampler {
   void TakeSample(const CoreProcess& process, RankSample* sample) {
     const CoreStacks stacks = UnwindCore(process);
     sample->error = stacks.error;
-    const PythonReader python(&process.image(), "", kPythonPatience);
+    const PythonReader python(&process.image(), "", kPythonTimeout);
     for (size_t i = 0; i < stacks.threads.size(); ++i) {
       const CoreThread& thread = process.core().threads[i];
       LiveThread live = WithoutHandler(thread, stacks.threads[i]);
@@ -271,7 +271,7 @@ std::vector<ObservedRank> SampleCores(const CoreJob& job, bool integers,
   std::vector<ObservedRank> observed;
   std::set<std::string> known;
   ReadAhead<Sampler::Result> samples(job.cores.size(), ReadingThreads(), [&](size_t i) {
-    return sampler.Look(job.job.ranks[i], job.cores[i]);
+    return sampler.Sample(job.job.ranks[i], job.cores[i]);
   });
   for (size_t i = 0; i < job.cores.size(); ++i) {
     Sampler::Result result = samples.Next();

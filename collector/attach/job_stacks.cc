@@ -97,14 +97,14 @@ std::vector<JobStacks> JoinHosts(const std::vector<HostStacks>& hosts) {
 }
 
 std::string JobText(const FoundJob& job) {
-  constexpr size_t kMostPids = 4;
+  constexpr size_t kMaxPids = 4;
   std::string pids;
   std::vector<int32_t> ranks;
   for (size_t i = 0; i < job.ranks.size(); ++i) {
     ranks.push_back(job.ranks[i].rank);
-    if (i < kMostPids) pids += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[i].pid);
+    if (i < kMaxPids) pids += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[i].pid);
   }
-  if (job.ranks.size() > kMostPids) pids += ", …";
+  if (job.ranks.size() > kMaxPids) pids += ", …";
   return fmt::format("{}, {}{}: {} (process{} {})", job.launcher, RanksPhrase(ranks),
                      job.size > 0 ? fmt::format(" of {}", job.size) : "", job.ranks.front().name,
                      job.ranks.size() == 1 ? "" : "es", pids);
@@ -112,11 +112,11 @@ std::string JobText(const FoundJob& job) {
 
 JudgedStacks JudgeStacks(const JobStacks& stacks) {
   JudgedStacks judged;
-  judged.standings = StandingsOf(stacks.job, "", stacks.ranks);
-  judged.standings.trace.sources = stacks.sources;
-  AddSources(&judged.standings.trace);
-  FindPolls(&judged.standings);
-  judged.report = Judge(stacks.job, judged.standings);
+  judged.rank_states = RankStatesOf(stacks.job, "", stacks.ranks);
+  judged.rank_states.trace.sources = stacks.sources;
+  AddSources(&judged.rank_states.trace);
+  FindPolls(&judged.rank_states);
+  judged.report = Judge(stacks.job, judged.rank_states);
   judged.report.notes.insert(judged.report.notes.end(), stacks.notes.begin(), stacks.notes.end());
   return judged;
 }

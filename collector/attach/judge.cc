@@ -19,21 +19,22 @@ namespace {
 
 class JobReport {
  public:
-  JobReport(const FoundJob& job, const Standings& standings)
-      : judgement_(job, standings), ranks_(judgement_.ranks) {}
+  JobReport(const FoundJob& job, const RankStates& rank_states)
+      : judgement_(job, rank_states), ranks_(judgement_.ranks) {}
 
   Report Run() {
-    report_.ranks = static_cast<uint32_t>(judgement_.standings.ranks.size());
+    report_.ranks = static_cast<uint32_t>(judgement_.rank_states.ranks.size());
     report_.ranks_expected = static_cast<uint32_t>(std::max(judgement_.job.size, 0));
-    report_.hosts = judgement_.standings.cores
-                        ? 0
-                        : CountHosts(judgement_.standings.trace);  // a core does not name its host
+    report_.hosts =
+        judgement_.rank_states.cores
+            ? 0
+            : CountHosts(judgement_.rank_states.trace);  // a core does not name its host
     report_.status =
-        judgement_.standings.cores ? Report::Status::kStopped : Report::Status::kRunning;
+        judgement_.rank_states.cores ? Report::Status::kStopped : Report::Status::kRunning;
     NoteMissing();
     if (!ranks_.unreadable.empty()) return Unreadable();
     if (!ranks_.moving.empty()) return Moving();
-    if (ranks_.waiting.empty() && !(judgement_.standings.cores && !ranks_.gone.empty())) {
+    if (ranks_.waiting.empty() && !(judgement_.rank_states.cores && !ranks_.gone.empty())) {
       const std::vector<int32_t> stopped = Stopped();
       report_.notes.push_back(stopped.empty()
                                   ? "no rank waits for another rank in a known call"
@@ -47,15 +48,16 @@ class JobReport {
 
  private:
   std::vector<int32_t> Stopped() const {
-    std::vector<const RankStanding*> stopped;
-    std::copy_if(ranks_.outside.begin(), ranks_.outside.end(), std::back_inserter(stopped),
-                 [](const RankStanding* rank) { return rank->pace == Pace::kStopped; });
+    std::vector<const RankState*> stopped;
+    std::copy_if(
+        ranks_.outside.begin(), ranks_.outside.end(), std::back_inserter(stopped),
+        [](const RankState* rank) { return rank->activity_level == ActivityLevel::kStopped; });
     return RanksOf(stopped);
   }
 
   void NoteMissing() {
     if (ranks_.missing.empty()) return;
-    if (judgement_.standings.cores) {
+    if (judgement_.rank_states.cores) {
       report_.notes.push_back(fmt::format("there is no core file of {} of {}",
                                           RanksPhrase(ranks_.missing), judgement_.job.size));
       return;
@@ -77,7 +79,7 @@ class JobReport {
                                 ranks.size() == 1 ? "" : "s", RanksPhrase(ranks));
     finding.why = ranks_.unreadable.front()->problem;
     judgement_.AddWaiting(&finding);
-    for (const RankStanding* rank : ranks_.unreadable) {
+    for (const RankState* rank : ranks_.unreadable) {
       if (!rank->state.empty()) {
         finding.notes.push_back(fmt::format("rank {} is {}", rank->rank, rank->state));
       }
@@ -88,7 +90,7 @@ class JobReport {
 
   // A rank that moves may still arrive. If the others wait for it, it is shown.
   Report Moving() {
-    constexpr size_t kMostShown = 4;
+    constexpr size_t kMaxShown = 4;
     const std::vector<int32_t> moving = RanksOf(ranks_.moving);
     if (ranks_.waiting.empty()) {
       report_.notes.push_back(fmt::format("{} {} between the two samples", RanksPhrase(moving),
@@ -97,8 +99,8 @@ class JobReport {
     }
     report_.notes.push_back(fmt::format("{}; {} {}", judgement_.WaitingText(), RanksPhrase(moving),
                                         Verb(moving, "moves", "move")));
-    for (size_t i = 0; i < std::min(kMostShown, ranks_.moving.size()); ++i) {
-      const RankStanding& rank = *ranks_.moving[i];
+    for (size_t i = 0; i < std::min(kMaxShown, ranks_.moving.size()); ++i) {
+      const RankState& rank = *ranks_.moving[i];
       std::string text =
           fmt::format("rank {} is {}: {}", rank.rank, rank.timed ? "in a timed sleep" : rank.state,
                       judgement_.Place(rank));
@@ -117,10 +119,10 @@ class JobReport {
 
 }  // namespace
 
-Report Judge(const FoundJob& job, const Standings& standings) {
-  Report report = JobReport(job, standings).Run();
+Report Judge(const FoundJob& job, const RankStates& rank_states) {
+  Report report = JobReport(job, rank_states).Run();
   for (Finding& finding : report.findings) {
-    if (report.hosts > 1) finding.culprit_hosts = HostsOf(standings.trace, finding);
+    if (report.hosts > 1) finding.culprit_hosts = HostsOf(rank_states.trace, finding);
   }
   return report;
 }

@@ -10,13 +10,14 @@
 #include <cstddef>
 
 #include "collector/attach/job_finder.h"
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall::attach {
 
-// The trace of `standings` should contain the sources (import/add_sources.h), if they are readable.
-Report Judge(const FoundJob& job, const Standings& standings);
+// The trace of `rank_states` should contain the sources (import/add_sources.h), if they are
+// readable.
+Report Judge(const FoundJob& job, const RankStates& rank_states);
 
 }  // namespace rollcall::attach
 

@@ -20,8 +20,8 @@ class AbsentRanks {
   bool Run() { return Outside() || Ended(); }
 
  private:
-  std::string Survivor(const RankStanding& rank) const {
-    const Process& process = judgement_.standings.trace.processes[rank.process];
+  std::string RemainingProcessText(const RankState& rank) const {
+    const Process& process = judgement_.rank_states.trace.processes[rank.process];
     return fmt::format(
         "its process {} ({}) has not loaded MPI, and the other ranks are past MPI_Init: the rank's "
         "program ended, and the process that started it remains",
@@ -31,7 +31,7 @@ class AbsentRanks {
   // Handles ranks outside every wait that others are in. True if there are any.
   bool Outside() {
     if (ranks_.gone.empty() && ranks_.outside.empty()) return false;
-    if (judgement_.standings.cores && !ranks_.gone.empty()) return Crashed();
+    if (judgement_.rank_states.cores && !ranks_.gone.empty()) return Crashed();
     const std::string others = judgement_.WaitingText();
     if (!ranks_.gone.empty()) {
       const std::vector<int32_t> ranks = RanksOf(ranks_.gone);
@@ -41,14 +41,15 @@ class AbsentRanks {
       finding.culprits = ranks;
       finding.culprit_gone = gone;
       finding.title = fmt::format("{} ended; {}", RanksPhrase(ranks), others);
-      finding.why = gone ? "its process has ended or is a zombie" : Survivor(*ranks_.gone.front());
+      finding.why = gone ? "its process has ended or is a zombie"
+                         : RemainingProcessText(*ranks_.gone.front());
       judgement_.AddWaiting(&finding);
       judgement_.Add(std::move(finding), report_);
       return true;
     }
-    std::vector<const RankStanding*> leaving;
-    std::vector<const RankStanding*> stalled;
-    for (const RankStanding* rank : ranks_.outside) {
+    std::vector<const RankState*> leaving;
+    std::vector<const RankState*> stalled;
+    for (const RankState* rank : ranks_.outside) {
       (rank->meaning.meaning == FrameMeaning::kExit ? leaving : stalled).push_back(rank);
     }
     if (!stalled.empty()) Stalled(stalled, others);
@@ -68,17 +69,17 @@ class AbsentRanks {
     if (finding.hangs) finding.title += "; " + judgement_.WaitingText();
     finding.why = "its core file says so";
     judgement_.AddWaiting(&finding);
-    for (const RankStanding* rank : ranks_.gone) {
+    for (const RankState* rank : ranks_.gone) {
       finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
     }
     judgement_.Add(std::move(finding), report_);
     return true;
   }
 
-  void Stalled(const std::vector<const RankStanding*>& stalled, const std::string& others) {
+  void Stalled(const std::vector<const RankState*>& stalled, const std::string& others) {
     const std::vector<int32_t> ranks = RanksOf(stalled);
-    const RankStanding& first = *stalled.front();
-    const bool stopped = first.pace == Pace::kStopped;
+    const RankState& first = *stalled.front();
+    const bool stopped = first.activity_level == ActivityLevel::kStopped;
     // A user may have stopped it because the job hung: if the others diverge anyway, it is no
     // explanation.
     const bool explains = stopped && ranks_.waiting.size() == 1;
@@ -89,22 +90,23 @@ class AbsentRanks {
         "{} {} {}, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
         stopped && Waits(first) ? "stopped in " + first.meaning.call : "outside every call",
         others);
-    finding.why = judgement_.standings.cores ? "it had not arrived there when its core was written"
-                  : stopped                  ? "it is stopped, by a signal or a debugger"
+    finding.why = judgement_.rank_states.cores
+                      ? "it had not arrived there when its core was written"
+                  : stopped ? "it is stopped, by a signal or a debugger"
                   : first.stillness == Stillness::kAsleep
                       ? "it did not run between the two samples"
                       : "it runs, and nothing on its stack or in its registers changed between the "
                         "two samples";
     if (stopped) finding.fix = fmt::format("continue {}, and attach again", RanksPhrase(ranks));
     judgement_.AddWaiting(&finding);
-    for (const RankStanding* rank : stalled) {
+    for (const RankState* rank : stalled) {
       finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kStalled, true));
       AddAwaited(*rank, &finding);
     }
     judgement_.Add(std::move(finding), report_);
   }
 
-  void Leaving(const std::vector<const RankStanding*>& leaving, const std::string& others) {
+  void Leaving(const std::vector<const RankState*>& leaving, const std::string& others) {
     const std::vector<int32_t> ranks = RanksOf(leaving);
     const bool finalizes = leaving.front()->meaning.operation == Operation::kFinalize;
     Finding finding = judgement_.Draft(
@@ -115,14 +117,14 @@ class AbsentRanks {
                     finalizes ? ", in MPI_Finalize" : "", others);
     judgement_.AddWaiting(&finding);
     if (!finalizes) finding.why = fmt::format("it is in {}", leaving.front()->meaning.call);
-    for (const RankStanding* rank : leaving) {
+    for (const RankState* rank : leaving) {
       finding.sites.push_back(judgement_.SiteOf(*rank, {rank->rank}, Site::Role::kEnded, true));
       AddAwaited(*rank, &finding);
     }
     judgement_.Add(std::move(finding), report_);
   }
 
-  static void AddAwaited(const RankStanding& rank, Finding* finding) {
+  static void AddAwaited(const RankState& rank, Finding* finding) {
     for (const std::string& awaited : rank.awaited) {
       finding->notes.push_back(fmt::format("rank {}: {}", rank.rank, awaited));
     }
@@ -136,7 +138,7 @@ class AbsentRanks {
     const bool some = std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
     const bool all = std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), finalizes);
     if (some && !all) {
-      std::vector<const RankStanding*> leaving;
+      std::vector<const RankState*> leaving;
       for (const Group& group : ranks_.waiting) {
         if (finalizes(group))
           leaving.insert(leaving.end(), group.members.begin(), group.members.end());
@@ -151,7 +153,7 @@ class AbsentRanks {
       const std::vector<int32_t> finalizing = RanksOf(leaving);
       if (!messages) {
         finding.culprits = finalizing;
-      } else if (!NamesNobody(ranks_, &finding)) {
+      } else if (!ClearWindowCulprits(ranks_, &finding)) {
         finding.culprits = std::exchange(finding.waiting, {});
       }
       finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(finalizing),

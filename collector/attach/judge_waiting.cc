@@ -31,13 +31,13 @@ class WaitingGroups {
   WaitingGroups(const Judgement& judgement, Report* report)
       : judgement_(judgement), ranks_(judgement.ranks), report_(report) {}
 
-  void Apart() {
+  void Judge() {
     if (!ranks_.missing.empty()) {
       Finding finding = judgement_.Draft(VerdictKind::kInconclusive, Certainty::kInconclusive);
       finding.hangs = false;
       finding.title = fmt::format("{}; what {} {} was not observed", judgement_.WaitingText(),
                                   RanksPhrase(ranks_.missing), Verb(ranks_.missing, "does", "do"));
-      finding.fix = judgement_.standings.cores
+      finding.fix = judgement_.rank_states.cores
                         ? "collect the core files of those ranks as well"
                         : "attach on the machines of those ranks as well: --hosts, or --slurm";
       judgement_.AddWaiting(&finding);
@@ -45,16 +45,16 @@ class WaitingGroups {
       return;
     }
     if (std::all_of(ranks_.waiting.begin(), ranks_.waiting.end(), IsOfMessages)) return Messages();
-    if (ranks_.waiting.size() == 1) return Together();
+    if (ranks_.waiting.size() == 1) return JudgeOneGroup();
     Diverged();
   }
 
  private:
   // Ranks that wait for each other in a ring, as far as the library's objects show.
-  std::vector<int32_t> Circle() const {
+  std::vector<int32_t> Cycle() const {
     std::map<int32_t, int32_t> awaited;
     for (const Group& group : ranks_.waiting) {
-      for (const RankStanding* rank : group.members) awaited[rank->rank] = rank->call.awaited;
+      for (const RankState* rank : group.members) awaited[rank->rank] = rank->call.awaited;
     }
     // A rank for which no remaining rank waits is in no ring.
     for (bool less = true; less;) {
@@ -72,14 +72,14 @@ class WaitingGroups {
 
   void Messages() {
     Finding finding = judgement_.Draft(VerdictKind::kP2pDeadlock, Certainty::kSuspected);
-    const bool named = !NamesNobody(ranks_, &finding);
+    const bool named = !ClearWindowCulprits(ranks_, &finding);
     finding.title = fmt::format(
         "{} {} in calls for {} that no rank is left to answer", RanksPhrase(finding.waiting),
         Verb(finding.waiting, "waits", "wait"), named ? "messages" : "a window");
     finding.why = "no rank is outside of these calls";
     judgement_.AddWaiting(&finding);
     for (Site& site : finding.sites) site.culprit = named;
-    const std::vector<int32_t> circle = Circle();
+    const std::vector<int32_t> circle = Cycle();
     if (named && !circle.empty()) {
       finding.certainty = finding.kind_certainty = Certainty::kLikely;
       finding.why = "they wait for messages from each other, in a cycle";
@@ -92,7 +92,7 @@ class WaitingGroups {
     judgement_.Add(std::move(finding), report_);
   }
 
-  void Together() {
+  void JudgeOneGroup() {
     const Group& group = ranks_.waiting.front();
     // Starting and ending processes and writing files may take any time.
     if (group.front().meaning.meaning == FrameMeaning::kMpi && group.kind() != Kind::kCollective) {
@@ -102,7 +102,7 @@ class WaitingGroups {
     Finding finding = judgement_.Draft(VerdictKind::kTransportStalled, Certainty::kSuspected);
     finding.title = fmt::format("all ranks are in {}, called from the same place", group.call());
     judgement_.AddWaiting(&finding);
-    if (!OneIsBehind(&finding)) {
+    if (!ExplainByIteration(&finding)) {
       finding.why = "every rank has arrived, and none continues";
       finding.fix =
           "compare the arguments of the call (root, count, datatype, communicator), which stacks "
@@ -113,7 +113,7 @@ class WaitingGroups {
 
   // Explains the hang by a loop in which some ranks are in another iteration; false if there is
   // none.
-  bool OneIsBehind(Finding* finding) const {
+  bool ExplainByIteration(Finding* finding) const {
     const auto counter = std::find_if(judgement_.variables.begin(), judgement_.variables.end(),
                                       [](const ComparedVariable& variable) {
                                         return variable.counts && variable.values.size() == 2;
@@ -131,11 +131,11 @@ class WaitingGroups {
   }
 
   // Some ranks wait for messages, others for all ranks: stacks do not show which rank should send.
-  void BlameMessages(Finding* finding) const {
+  void SetCulpritsOfMessages(Finding* finding) const {
     finding->certainty = finding->kind_certainty = Certainty::kSuspected;
     finding->culprits.clear();
     finding->waiting = WaitingRanks(ranks_);
-    if (NamesNobody(ranks_, finding)) return;
+    if (ClearWindowCulprits(ranks_, finding)) return;
     for (const Group& group : ranks_.waiting) {
       if (!IsOfMessages(group)) continue;
       finding->culprits.insert(finding->culprits.end(), group.ranks.begin(), group.ranks.end());
@@ -153,14 +153,14 @@ class WaitingGroups {
   int Order(const Group& a, const Group& b, const PathDivergence& part) const {
     for (const ComparedVariable& variable : judgement_.variables) {
       if (!variable.counts) continue;
-      const auto turn = [&variable](const Group& group) {
+      const auto iteration = [&variable](const Group& group) {
         return std::find_if(variable.values.begin(), variable.values.end(), [&](const auto& value) {
           return std::includes(value.ranks.begin(), value.ranks.end(), group.ranks.begin(),
                                group.ranks.end());
         });
       };
-      const auto of_a = turn(a);
-      const auto of_b = turn(b);
+      const auto of_a = iteration(a);
+      const auto of_b = iteration(b);
       if (of_a == variable.values.end() || of_b == variable.values.end() || of_a == of_b) continue;
       return of_a->value < of_b->value ? -1 : 1;
     }
@@ -178,9 +178,9 @@ class WaitingGroups {
 
   // For a call that ranks may leave before all have arrived: a condition around it shows which
   // ranks made it. False if there is none, or if it does not match the ranks.
-  bool BlameByCondition(const Group& behind, const Group& ahead, const PathDivergence& part,
-                        Finding* finding) const {
-    const SourceBlock* arm = part.branch ? judgement_.sites.ArmAround(part.b, part.a) : nullptr;
+  bool SetCulpritsByCondition(const Group& behind, const Group& ahead, const PathDivergence& part,
+                              Finding* finding) const {
+    const SourceBlock* arm = part.branch ? judgement_.sites.EnclosingArm(part.b, part.a) : nullptr;
     if (arm == nullptr) return false;
     finding->certainty = Certainty::kSuspected;
     finding->culprits = behind.ranks;
@@ -189,7 +189,7 @@ class WaitingGroups {
     std::from_chars(arm->value.data(), arm->value.data() + arm->value.size(), value);
     if (arm->equal) return behind.ranks == std::vector<int32_t>{value};
     std::set<int32_t> awaited;
-    for (const RankStanding* rank : behind.members) {
+    for (const RankState* rank : behind.members) {
       if (std::binary_search(ahead.ranks.begin(), ahead.ranks.end(), rank->call.awaited)) {
         awaited.insert(rank->call.awaited);
       }
@@ -245,9 +245,9 @@ class WaitingGroups {
       finding.why = "the call site is the same, the communicators are not";
     }
     if (kind == VerdictKind::kP2pDeadlock) {
-      BlameMessages(&finding);
+      SetCulpritsOfMessages(&finding);
     } else {
-      Blame(main, other, part, &finding);
+      SetCulprits(main, other, part, &finding);
     }
     if (std::any_of(ranks_.waiting.begin(), ranks_.waiting.end(), ReducesGradients)) {
       finding.notes.push_back(
@@ -270,8 +270,8 @@ class WaitingGroups {
   }
 
   // Names the smaller group, unless the evidence shows more, or too little.
-  void Blame(const Group& main, const Group& other, const PathDivergence& part,
-             Finding* finding) const {
+  void SetCulprits(const Group& main, const Group& other, const PathDivergence& part,
+                   Finding* finding) const {
     const int order = Order(main, other, part);
     const bool alone = ranks_.waiting.size() == 2;
     std::optional<std::vector<int32_t>> skipped;
@@ -297,7 +297,7 @@ class WaitingGroups {
       finding->certainty = Certainty::kSuspected;
       finding->notes.push_back(
           "both places have the same number of ranks: which of them diverged is not known");
-    } else if (passed && !(alone && BlameByCondition(other, main, part, finding))) {
+    } else if (passed && !(alone && SetCulpritsByCondition(other, main, part, finding))) {
       finding->culprits.clear();
       finding->certainty = Certainty::kSuspected;
       finding->notes.push_back(
@@ -319,7 +319,7 @@ class WaitingGroups {
 }  // namespace
 
 void JudgeWaiting(const Judgement& judgement, Report* report) {
-  WaitingGroups(judgement, report).Apart();
+  WaitingGroups(judgement, report).Judge();
 }
 
 }  // namespace rollcall::attach

@@ -16,13 +16,13 @@ namespace {
 bool IsOfWindow(const Group& group) { return group.kind() == Kind::kWindowSync; }
 
 // "rank 0 waits for rank 1, rank 1 for rank 2"; empty if the library shows no awaited rank.
-std::string AwaitedText(const Standings& standings) {
-  constexpr int kMostShown = 8;
+std::string AwaitedText(const RankStates& rank_states) {
+  constexpr int kMaxShown = 8;
   std::string text;
   int shown = 0;
-  for (const RankStanding& rank : standings.ranks) {
+  for (const RankState& rank : rank_states.ranks) {
     if (rank.call.awaited < 0 || !Waits(rank)) continue;
-    if (++shown > kMostShown) return text + ", and so on";
+    if (++shown > kMaxShown) return text + ", and so on";
     text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", rank.rank,
                         shown == 1 ? "waits " : "", rank.call.awaited);
   }
@@ -31,21 +31,21 @@ std::string AwaitedText(const Standings& standings) {
 
 }  // namespace
 
-Judgement::Judgement(const FoundJob& found, const Standings& seen)
+Judgement::Judgement(const FoundJob& found, const RankStates& seen)
     : job(found),
-      standings(seen),
+      rank_states(seen),
       sites(seen.trace),
       variables(CompareVariables(seen)),
       ranks(PositionsOf(found, seen, sites)) {}
 
-std::string Judgement::Place(const RankStanding& rank) const {
+std::string Judgement::Place(const RankState& rank) const {
   const SourceFrame frame = sites.UserFrame(rank.call_path);
   const std::string place = PlaceText(frame);
   const std::string function = frame.function.empty() ? "?" : frame.function;
   return place.empty() ? function : fmt::format("{} ({})", function, place);
 }
 
-Site Judgement::SiteOf(const RankStanding& rank, std::vector<int32_t> of, Site::Role role,
+Site Judgement::SiteOf(const RankState& rank, std::vector<int32_t> of, Site::Role role,
                        bool culprit) const {
   Site site;
   site.role = role;
@@ -95,26 +95,26 @@ void Judgement::Add(Finding finding, Report* report) const {
   for (const ComparedVariable& variable : variables) {
     if (variable.counts) finding.notes.push_back(VariableText(variable));
   }
-  if (standings.cores && !finding.culprit_gone) {
+  if (rank_states.cores && !finding.culprit_gone) {
     finding.certainty = finding.kind_certainty = Certainty::kSuspected;
   }
   for (const Group& group : ranks.waiting) {
-    for (const RankStanding* rank : group.members) {
+    for (const RankState* rank : group.members) {
       if (!rank->in_kernel) continue;
       finding.notes.push_back(
           fmt::format("rank {} is in an uninterruptible wait in the kernel (state D)", rank->rank));
     }
   }
-  if (const std::string awaited = AwaitedText(standings); !awaited.empty()) {
+  if (const std::string awaited = AwaitedText(rank_states); !awaited.empty()) {
     finding.notes.push_back("according to the library's requests, " + awaited);
   }
   finding.notes.push_back(fmt::format(
       "derived from the stacks alone, {}; `rollcall run` compares the calls themselves",
-      standings.cores ? "sampled once: a rank may still have been moving" : "from two samples"));
+      rank_states.cores ? "sampled once: a rank may still have been moving" : "from two samples"));
   report->findings.push_back(std::move(finding));
 }
 
-bool NamesNobody(const Positions& ranks, Finding* finding) {
+bool ClearWindowCulprits(const Positions& ranks, Finding* finding) {
   const bool windows =
       std::all_of(ranks.waiting.begin(), ranks.waiting.end(),
                   [](const Group& group) { return !IsOfMessages(group) || IsOfWindow(group); });

@@ -9,20 +9,20 @@
 
 #include "collector/attach/job_finder.h"
 #include "collector/attach/positions.h"
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 #include "collector/attach/variables.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/matching/call_site.h"
 
 namespace rollcall::attach {
 
-// `job` and `standings` must outlive it.
+// `job` and `rank_states` must outlive it.
 struct Judgement {
-  Judgement(const FoundJob& job, const Standings& standings);
+  Judgement(const FoundJob& job, const RankStates& rank_states);
 
   // "Average (solve.c:19)"
-  std::string Place(const RankStanding& rank) const;
-  Site SiteOf(const RankStanding& rank, std::vector<int32_t> ranks, Site::Role role,
+  std::string Place(const RankState& rank) const;
+  Site SiteOf(const RankState& rank, std::vector<int32_t> ranks, Site::Role role,
               bool culprit) const;
   // "ranks 1-3 wait in MPI_Allreduce", the call of the largest group; at least one rank must wait.
   std::string WaitingText() const;
@@ -35,7 +35,7 @@ struct Judgement {
   void Add(Finding finding, Report* report) const;
 
   const FoundJob& job;
-  const Standings& standings;
+  const RankStates& rank_states;
   const CallSites sites;
   const std::vector<ComparedVariable> variables;
   Positions ranks;
@@ -43,7 +43,7 @@ struct Judgement {
 
 // If all ranks that wait for messages wait for a window: removes the culprits from the finding,
 // sets its kind, and returns true.
-bool NamesNobody(const Positions& ranks, Finding* finding);
+bool ClearWindowCulprits(const Positions& ranks, Finding* finding);
 
 }  // namespace rollcall::attach
 

@@ -26,7 +26,7 @@ const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
 
 // The call by which the loop around the sleep polls for messages; without an operation if there is
 // none, or if the loop does anything else.
-StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
+StackMeaning PollOf(const Trace& trace, const RankState& rank) {
   for (const SourceFrame& frame : rank.sleeper) {
     const SourceBlock* loop = InnermostLoop(trace, frame);
     if (loop == nullptr) continue;
@@ -54,10 +54,10 @@ StackMeaning PollOf(const Trace& trace, const RankStanding& rank) {
 
 }  // namespace
 
-void FindPolls(Standings* standings) {
-  for (RankStanding& rank : standings->ranks) {
+void FindPolls(RankStates* rank_states) {
+  for (RankState& rank : rank_states->ranks) {
     if (!rank.timed || rank.nearby.empty()) continue;
-    StackMeaning poll = PollOf(standings->trace, rank);
+    StackMeaning poll = PollOf(rank_states->trace, rank);
     if (poll.operation == Operation::kNone) continue;
     poll.frame = rank.meaning.frame;
     rank.meaning = std::move(poll);

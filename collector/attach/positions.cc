@@ -11,20 +11,20 @@ namespace {
 // A call that waits for a nonblocking collective.
 bool OfCollective(const Group& group) {
   return std::any_of(group.members.begin(), group.members.end(),
-                     [](const RankStanding* rank) { return rank->call.of_collective; });
+                     [](const RankState* rank) { return rank->call.of_collective; });
 }
 
 // Whether a rank is in a call that requires that all ranks have called MPI_Init and none has
 // finished MPI_Finalize.
-bool AllHaveBegun(const Standings& standings) {
-  return std::any_of(standings.ranks.begin(), standings.ranks.end(), [](const RankStanding& rank) {
+bool AllHaveBegun(const RankStates& rank_states) {
+  return std::any_of(rank_states.ranks.begin(), rank_states.ranks.end(), [](const RankState& rank) {
     const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
     return !rank.no_library && rank.meaning.meaning == FrameMeaning::kMpi && kind != Kind::kInit &&
            rank.meaning.operation != Operation::kFinalize && Waits(rank) && Still(rank);
   });
 }
 
-void Join(const RankStanding& rank, const CallSites& sites, std::vector<Group>* waiting) {
+void Join(const RankState& rank, const CallSites& sites, std::vector<Group>* waiting) {
   for (Group& group : *waiting) {
     if (group.call() != rank.meaning.call ||
         sites.Id(group.front().call_path) != sites.Id(rank.call_path)) {
@@ -77,19 +77,19 @@ std::vector<int32_t> Without(const std::vector<int32_t>& a, const std::vector<in
   return left;
 }
 
-bool Waits(const RankStanding& rank) {
+bool Waits(const RankState& rank) {
   const Kind kind = FindOperation(static_cast<uint16_t>(rank.meaning.operation)).kind;
   return WaitsForRanks(rank.meaning.meaning) && !IsLocal(kind);
 }
 
-bool Still(const RankStanding& rank) {
+bool Still(const RankState& rank) {
   return rank.stillness == Stillness::kAsleep || rank.stillness == Stillness::kSame;
 }
 
-std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings) {
+std::vector<int32_t> RanksOf(const std::vector<const RankState*>& rank_states) {
   std::vector<int32_t> ranks;
-  ranks.reserve(standings.size());
-  for (const RankStanding* standing : standings) ranks.push_back(standing->rank);
+  ranks.reserve(rank_states.size());
+  for (const RankState* rank_state : rank_states) ranks.push_back(rank_state->rank);
   Normalize(&ranks);
   return ranks;
 }
@@ -102,19 +102,19 @@ std::vector<int32_t> WaitingRanks(const Positions& positions) {
   return ranks;
 }
 
-Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites) {
+Positions PositionsOf(const FoundJob& job, const RankStates& rank_states, const CallSites& sites) {
   Positions all;
-  const bool begun = AllHaveBegun(standings);
-  for (const RankStanding& rank : standings.ranks) {
+  const bool begun = AllHaveBegun(rank_states);
+  for (const RankState& rank : rank_states.ranks) {
     const bool waits = Waits(rank);
     // The process that started the rank's program, such as a shell, is still there.
     if (rank.gone || (rank.no_library && begun && rank.stillness == Stillness::kAsleep)) {
       all.gone.push_back(&rank);
     } else if (rank.denied) {
       all.unreadable.push_back(&rank);
-    } else if (rank.pace == Pace::kStopped) {
+    } else if (rank.activity_level == ActivityLevel::kStopped) {
       all.outside.push_back(&rank);  // whatever it was about to do
-    } else if (standings.cores) {
+    } else if (rank_states.cores) {
       waits ? Join(rank, sites, &all.waiting) : all.outside.push_back(&rank);
     } else if (rank.ended || rank.may_act || !Still(rank) || (rank.timed && !waits)) {
       all.moving.push_back(&rank);
@@ -128,7 +128,7 @@ Positions PositionsOf(const FoundJob& job, const Standings& standings, const Cal
   std::stable_sort(all.waiting.begin(), all.waiting.end(), [](const Group& a, const Group& b) {
     return a.members.size() > b.members.size();
   });
-  const std::vector<uint32_t>& processes = standings.trace.worlds[0].processes;
+  const std::vector<uint32_t>& processes = rank_states.trace.worlds[0].processes;
   for (int32_t rank = 0; rank < job.size; ++rank) {
     if (processes[static_cast<size_t>(rank)] == kNoIndex) all.missing.push_back(rank);
   }

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "collector/attach/job_finder.h"
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 #include "collector/matching/call_site.h"
 #include "proto/operations.h"
 
 namespace rollcall::attach {
 
-// Ranks that wait at the same place. Points into standings that must outlive it.
+// Ranks that wait at the same place. Points into rank states that must outlive it.
 struct Group {
-  std::vector<const RankStanding*> members;
+  std::vector<const RankState*> members;
   std::vector<int32_t> ranks;  // ascending
 
-  const RankStanding& front() const { return *members.front(); }
+  const RankState& front() const { return *members.front(); }
   const LibraryCall& library() const { return front().call; }
   const std::string& call() const { return front().meaning.call; }
   Kind kind() const { return FindOperation(static_cast<uint16_t>(front().meaning.operation)).kind; }
@@ -26,23 +26,23 @@ struct Group {
 
 // Each rank is in exactly one of the lists.
 struct Positions {
-  std::vector<Group> waiting;                // the largest first
-  std::vector<const RankStanding*> outside;  // outside every wait, without moving
-  std::vector<const RankStanding*> moving;   // moving, or able to move at any time
-  std::vector<const RankStanding*> gone;
-  std::vector<const RankStanding*> unreadable;
+  std::vector<Group> waiting;             // the largest first
+  std::vector<const RankState*> outside;  // outside every wait, without moving
+  std::vector<const RankState*> moving;   // moving, or able to move at any time
+  std::vector<const RankState*> gone;
+  std::vector<const RankState*> unreadable;
   std::vector<int32_t> missing;  // ranks without a process
 };
 
-Positions PositionsOf(const FoundJob& job, const Standings& standings, const CallSites& sites);
+Positions PositionsOf(const FoundJob& job, const RankStates& rank_states, const CallSites& sites);
 
 // In ascending order.
-std::vector<int32_t> RanksOf(const std::vector<const RankStanding*>& standings);
+std::vector<int32_t> RanksOf(const std::vector<const RankState*>& rank_states);
 std::vector<int32_t> WaitingRanks(const Positions& positions);
 
 // Whether other ranks decide when the call returns.
-bool Waits(const RankStanding& rank);
-bool Still(const RankStanding& rank);
+bool Waits(const RankState& rank);
+bool Still(const RankState& rank);
 
 // Whether the call waits for messages, not for all members.
 bool IsOfMessages(const Group& group);

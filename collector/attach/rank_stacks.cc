@@ -8,7 +8,7 @@ namespace rollcall::attach {
 namespace {
 
 // What a rank is doing at the end of its path.
-std::string DoingText(const RankStanding& rank) {
+std::string DoingText(const RankState& rank) {
   if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
   if (!rank.problem.empty()) return "no stack";
   if (WaitsForRanks(rank.meaning.meaning)) return rank.meaning.call;
@@ -19,11 +19,11 @@ std::string DoingText(const RankStanding& rank) {
 
 }  // namespace
 
-std::vector<RankStack> RankStacks(const Standings& standings) {
+std::vector<RankStack> RankStacks(const RankStates& rank_states) {
   std::vector<RankStack> stacks;
-  for (const RankStanding& rank : standings.ranks) {
+  for (const RankState& rank : rank_states.ranks) {
     stacks.push_back({.rank = rank.rank,
-                      .frames = rollcall::FramesOf(standings.trace, rank.call_path),
+                      .frames = rollcall::FramesOf(rank_states.trace, rank.call_path),
                       .doing = DoingText(rank)});
   }
   return stacks;

@@ -30,10 +30,10 @@ constexpr char kPipe[] = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE";
 // The names of the dumps, without the rank, in the order in which PyTorch reads the variables.
 constexpr std::array<const char*, 2> kDumps = {"TORCH_FR_DUMP_TEMP_FILE",
                                                "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"};
-constexpr uint64_t kMostDumpBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxDumpBytes = uint64_t{1} << 30;
 // A file that has not changed for this long is complete.
 constexpr std::chrono::milliseconds kTick{200};
-constexpr size_t kMostPathBytes = 4096;
+constexpr size_t kMaxRecordPathBytes = 4096;
 
 // The path of a file that the process names.
 std::string SeenFromHere(pid_t pid, const std::string& path) {
@@ -76,7 +76,7 @@ std::string Ask(pid_t pid, const std::string& pipe) {
   // Does not wait for the pipe, and writes to nothing else, whatever a rank's environment names.
   const UniqueFd fd(open(SeenFromHere(pid, pipe).c_str(),
                          O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
-  const std::string name = CleanText(pipe, kMostPathBytes);
+  const std::string name = CleanText(pipe, kMaxRecordPathBytes);
   if (!fd && errno == ENOENT) {
     return fmt::format("pipe {} does not exist (TORCH_NCCL_TRACE_BUFFER_SIZE must also be set)",
                        name);
@@ -93,7 +93,7 @@ std::string Ask(pid_t pid, const std::string& pipe) {
 bool Copy(const std::string& from, const std::string& to) {
   FileStamp stamp;
   std::string error;
-  const UniqueFd in = OpenRegularFile(from, kMostDumpBytes, &stamp, &error);
+  const UniqueFd in = OpenRegularFile(from, kMaxDumpBytes, &stamp, &error);
   if (!in) return false;
   // By its descriptor: its name may refer to a FIFO by now.
   const std::string opened = fmt::format("/proc/self/fd/{}", in.get());
@@ -134,7 +134,7 @@ std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& 
 }
 
 void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
-                             const std::string& directory, std::chrono::milliseconds patience,
+                             const std::string& directory, std::chrono::milliseconds timeout,
                              std::vector<std::string>* notes) {
   std::map<std::string, std::vector<int32_t>> problems;  // the ranks that have them
   std::vector<Request> requests;
@@ -160,7 +160,7 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
       problems[problem].push_back(rank.rank);
     }
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (!requests.empty() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(kTick);
     std::erase_if(requests, [&](Request& request) {
@@ -173,7 +173,7 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
     });
   }
   for (const Request& request : requests) {
-    problems[fmt::format("no dump came within {} s", patience.count() / 1000)].push_back(
+    problems[fmt::format("no dump came within {} s", timeout.count() / 1000)].push_back(
         request.rank);
   }
   for (auto& [problem, ranks] : problems) {

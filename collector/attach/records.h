@@ -21,10 +21,10 @@ std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& 
 
 // Requests a dump from the Flight Recorder of each rank on this machine, by the pipe that
 // TORCH_NCCL_DEBUG_INFO_PIPE_FILE names (torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp), and
-// copies the dumps into `directory`. Waits for at most `patience`: PyTorch checks the pipe once a
+// copies the dumps into `directory`. Waits for at most `timeout`: PyTorch checks the pipe once a
 // second. `notes`: ranks without a dump, and the reason.
 void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
-                             const std::string& directory, std::chrono::milliseconds patience,
+                             const std::string& directory, std::chrono::milliseconds timeout,
                              std::vector<std::string>* notes);
 
 struct Recorded {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 #include "collector/base/process_table.h"
 #include "collector/import/read_ahead.h"
 #include "collector/live/library_call.h"
@@ -21,7 +21,7 @@ namespace {
 
 // Limit for all threads of a rank; no thread is stopped for that long. A machine full of spinning
 // ranks is slow.
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kTimeout{20};
 
 // A thread that gets no CPU time for 50 ms does not stop in time if many ranks spin; one that wakes
 // up occasionally may enter a call in which it must not be stopped.
@@ -66,20 +66,20 @@ size_t CallerOf(const LiveThread& thread, FrameMeaning meaning, Symbolizer* symb
 
 // The calls in the function that called the outermost sleeping function.
 std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* symbolizer) {
-  constexpr size_t kMostCalls = 128;
-  constexpr size_t kMostEntries = 512;
+  constexpr size_t kMaxCalls = 128;
+  constexpr size_t kMaxEntries = 512;
   const size_t caller = CallerOf(thread, FrameMeaning::kSleep, symbolizer);
   std::vector<NearbyCall> nearby;
   if (caller == 0) return nearby;
-  const auto calls = symbolizer->CallsOf(thread.frames[caller], kMostCalls + 1);
-  if (calls.size() > kMostCalls) return nearby;
+  const auto calls = symbolizer->CallsOf(thread.frames[caller], kMaxCalls + 1);
+  if (calls.size() > kMaxCalls) return nearby;
   for (const Symbolizer::Call& call : calls) {
     for (const SourceFrame& frame : call.frames) {
       nearby.push_back({call.callee, frame.function, frame.file, frame.line});
     }
   }
   // An incomplete list would look complete.
-  if (nearby.size() > kMostEntries) nearby.clear();
+  if (nearby.size() > kMaxEntries) nearby.clear();
   return nearby;
 }
 
@@ -109,7 +109,7 @@ RankSample TakeSample(const ProcSource& proc, const JobRank& rank, int32_t world
   RankSample sample;
   sample.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &sample.error);
   if (!sample.state) return sample;
-  LiveStackOptions options = {.deadline = kPatience, .python_locals = true};
+  LiveStackOptions options = {.deadline = kTimeout, .python_locals = true};
   LiveStacks stacks = CaptureLiveStacks(proc, rank.pid, options);
   sample.error = stacks.error;
   for (LiveThread& thread : stacks.threads) {

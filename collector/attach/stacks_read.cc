@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 // A value in memory is many times larger than its text.
 constexpr size_t kMaxLineBytes = 8 << 20;
 constexpr size_t kMaxDepth = 16;  // the format needs 8
-constexpr size_t kMostRanks = 1 << 16;
+constexpr size_t kMaxJobRanks = 1 << 16;
 constexpr size_t kMaxPlaces = 1 << 20;
 constexpr size_t kMaxSources = 4096;
 constexpr size_t kMaxProblems = 16;
@@ -154,7 +154,7 @@ class Reader {
       }
     } else if (kind == "rank") {
       ObservedRank rank;
-      if (stacks_.ranks.size() >= kMostRanks) {
+      if (stacks_.ranks.size() >= kMaxJobRanks) {
         Wrong("more ranks than are read");
       } else if (Into(value, &rank, 0) && IsNew(rank)) {
         stacks_.ranks.push_back(std::move(rank));

@@ -12,7 +12,7 @@
 namespace rollcall::attach {
 namespace {
 
-using Ranks = std::vector<const RankStanding*>;
+using Ranks = std::vector<const RankState*>;
 
 bool SameFunction(const FrameVariables& a, const FrameVariables& b) {
   return a.frame.function == b.frame.function && a.frame.file == b.frame.file;
@@ -51,7 +51,7 @@ bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
              ComparedVariable* variable) {
   std::map<int64_t, std::vector<int32_t>> by_value;
   bool is_rank = true;
-  for (const RankStanding* rank : ranks) {
+  for (const RankState* rank : ranks) {
     const PythonInteger* integer = Find(rank->variables[depth], name);
     if (integer == nullptr) return false;
     by_value[integer->value].push_back(rank->rank);
@@ -71,15 +71,15 @@ bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
 
 }  // namespace
 
-std::vector<ComparedVariable> CompareVariables(const Standings& standings) {
+std::vector<ComparedVariable> CompareVariables(const RankStates& rank_states) {
   Ranks ranks;
-  for (const RankStanding& rank : standings.ranks) ranks.push_back(&rank);
+  for (const RankState& rank : rank_states.ranks) ranks.push_back(&rank);
   std::vector<ComparedVariable> compared;
   if (ranks.empty()) return compared;
   const std::vector<FrameVariables>& first = ranks.front()->variables;
   bool together = true;  // they all make their next call from the same line
   for (size_t depth = 0; depth < first.size() && together; ++depth) {
-    for (const RankStanding* rank : ranks) {
+    for (const RankState* rank : ranks) {
       if (rank->variables.size() <= depth || !SameFunction(rank->variables[depth], first[depth])) {
         return compared;
       }
@@ -88,8 +88,8 @@ std::vector<ComparedVariable> CompareVariables(const Standings& standings) {
     for (const PythonInteger& integer : first[depth].integers) {
       ComparedVariable variable;
       if (!Compare(ranks, depth, integer.name, &variable)) continue;
-      variable.counts = std::all_of(ranks.begin(), ranks.end(), [&](const RankStanding* rank) {
-        return Counts(standings.trace, rank->variables[depth], integer.name);
+      variable.counts = std::all_of(ranks.begin(), ranks.end(), [&](const RankState* rank) {
+        return Counts(rank_states.trace, rank->variables[depth], integer.name);
       });
       compared.push_back(std::move(variable));
     }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 
 namespace rollcall::attach {
 
@@ -28,7 +28,7 @@ inline constexpr size_t kMaxCompared = 16;
 
 // The integers that all ranks have, in a user frame that all reached by the same path, and that
 // differ; loop counters first. Without those that equal the rank.
-std::vector<ComparedVariable> CompareVariables(const Standings& standings);
+std::vector<ComparedVariable> CompareVariables(const RankStates& rank_states);
 
 // "step is 1041 on ranks 0-6 and 1040 on rank 7 (train, train.py:20)"
 std::string VariableText(const ComparedVariable& variable);

@@ -17,7 +17,7 @@ namespace rollcall::bundle {
 namespace {
 
 constexpr int kLevel = 3;
-constexpr unsigned kMostThreads = 4;
+constexpr unsigned kMaxThreads = 4;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Packer::Packer(std::string path)
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, kMaxWindowLog);
   // Fails in a Zstandard library without threads, which only makes it slower.
-  const unsigned threads = std::min(std::thread::hardware_concurrency(), kMostThreads);
+  const unsigned threads = std::min(std::thread::hardware_concurrency(), kMaxThreads);
   if (threads > 1) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, static_cast<int>(threads));
   }

@@ -22,8 +22,9 @@
 namespace rollcall::collect {
 namespace {
 
-// The processes that were alive at the look, by the names that a journal uses for them.
-class Living {
+// The processes that were alive when the rings were read, by the names that a journal uses for
+// them.
+class LiveProcesses {
  public:
   void Add(const Process& process, uint64_t ring_id) {
     rings_.insert(ring_id);
@@ -40,8 +41,8 @@ class Living {
   std::set<std::pair<std::string, uint32_t>> pids_;
 };
 
-// Removes the ends of living processes from the journal: they are newer than the rings.
-std::string WithoutEndsOf(const Living& living, std::string_view journal) {
+// Removes the ends of live processes from the journal: they are newer than the rings.
+std::string WithoutEndsOf(const LiveProcesses& live, std::string_view journal) {
   std::string kept;
   while (!journal.empty()) {
     const size_t end = std::min(journal.find('\n'), journal.size() - 1) + 1;
@@ -50,7 +51,7 @@ std::string WithoutEndsOf(const Living& living, std::string_view journal) {
     std::string error;
     const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
     const auto* ended = event ? std::get_if<journal::ProcessEnded>(&*event) : nullptr;
-    if (ended == nullptr || !living.Has(ended->process)) kept += line;
+    if (ended == nullptr || !live.Has(ended->process)) kept += line;
   }
   return kept;
 }
@@ -95,7 +96,7 @@ class EvidenceWriter {
     if (!state.usable) return {};
     const Process& process = trace_.processes[ring.process];
     const RingState name{RingId(state.header), state.activity};
-    if (process.end.how == ProcessEnd::How::kAlive) living_.Add(process, name.id);
+    if (process.end.how == ProcessEnd::How::kAlive) live_processes_.Add(process, name.id);
     return DescribeProcess(process, name);
   }
 
@@ -105,7 +106,7 @@ class EvidenceWriter {
     }
     if (node.journal.empty()) return;
     result_.trace_bytes += node.journal.size();
-    const std::string journal = WithoutEndsOf(living_, node.journal);
+    const std::string journal = WithoutEndsOf(live_processes_, node.journal);
     result_.journals += writer_.Add(fmt::format("{}/{}", index, kJournalFile), journal) ? 1 : 0;
   }
 
@@ -124,7 +125,7 @@ class EvidenceWriter {
   const Trace& trace_;
   const Evidence& evidence_;
   const CollectOptions& options_;
-  Living living_;
+  LiveProcesses live_processes_;
   bundle::Writer writer_;
   Collected result_;
 };

@@ -1,4 +1,4 @@
-// Packs what a collector has of a job, after a look at all nodes, into one bundle.
+// Packs what a collector has of a job, after a sample of all nodes, into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 #define ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 
@@ -16,7 +16,7 @@ namespace rollcall::collect {
 struct NodeEvidence {
   std::string host;
   std::string run_directory;
-  std::string journal = {};      // all lines until the look
+  std::string journal = {};      // all lines until the rings were read
   std::string environment = {};  // from DescribeEnvironment(); empty: none arrived
   std::string absent = {};       // why rings of it are missing; empty: none is
 };
@@ -25,7 +25,7 @@ struct RingEvidence {
   size_t node = 0;  // index of its NodeEvidence
   std::string name;
   std::vector<uint8_t> image;   // PackImage()
-  uint32_t process = kNoIndex;  // in the trace of the look; kNoIndex: not in it
+  uint32_t process = kNoIndex;  // in the trace of these rings; kNoIndex: not in it
 };
 
 struct Evidence {
@@ -38,9 +38,9 @@ inline constexpr size_t kMaxEnvironmentBytes = 1 << 18;
 // Whether `text` has the form of an agent's environment: a JSON object of bounded size.
 bool IsEnvironment(const std::string& text);
 
-// Writes the evidence to `path`, which appears complete. `trace` is the symbolized trace of the
-// look: its living processes and symbols are stored as well. A process that was alive at the look
-// is alive in the bundle, even if a journal has a later end: its ring is older. A node without
+// Writes the evidence to `path`, which appears complete. `trace` is the symbolized trace of these
+// rings: its live processes and symbols are stored as well. A process that is alive in the trace is
+// alive in the bundle, even if a journal has a later end: its ring is older. A node without
 // rings is named in the bundle; the data of the other nodes is written. `options.environment` is
 // not used: each node has its own. Throws std::bad_alloc only.
 Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,

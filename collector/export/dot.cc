@@ -104,7 +104,7 @@ class DotWriter {
 
   std::string DoingText(uint32_t index) const {
     const ProcessView& view = graph_.processes[index];
-    const Event* event = analysis_.Stands(index);
+    const Event* event = analysis_.CurrentEvent(index);
     std::string text = event == nullptr ? "" : CallText(analysis_, *event, /*arguments=*/false);
     if (event != nullptr && !ShownPlace(analysis_, *event).empty()) {
       text += "  " + ShownPlace(analysis_, *event);

@@ -15,7 +15,7 @@
 namespace rollcall {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 16;  // per line
+constexpr size_t kMaxBytes = 1 << 16;  // per line
 
 // XML 1.0 allows neither control characters nor invalid UTF-8.
 std::string Escape(std::string_view text) {
@@ -24,7 +24,7 @@ std::string Escape(std::string_view text) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     // In an attribute, a literal newline would be read as a space.
     if (begin != 0) escaped += "&#10;";
-    for (const char c : CleanText(text.substr(begin, end - begin), kMostBytes)) {
+    for (const char c : CleanText(text.substr(begin, end - begin), kMaxBytes)) {
       switch (c) {
         case '&':
           escaped += "&amp;";

@@ -17,8 +17,8 @@
 namespace rollcall::http {
 namespace {
 
-constexpr int kPatienceS = 5;
-constexpr ev_ssize_t kMostRequestBytes = 4096;
+constexpr int kTimeoutS = 5;
+constexpr ev_ssize_t kMaxRequestBytes = 4096;
 
 struct Free {
   void operator()(event_base* base) const { event_base_free(base); }
@@ -57,9 +57,9 @@ class EventServer : public Server {
         server_(evhttp_new(base_.get())),
         stop_(event_new(base_.get(), stop_fd_.get(), EV_READ, &StopLoop, base_.get())) {
     event_add(stop_.get(), nullptr);
-    evhttp_set_timeout(server_.get(), kPatienceS);
-    evhttp_set_max_headers_size(server_.get(), kMostRequestBytes);
-    evhttp_set_max_body_size(server_.get(), kMostRequestBytes);
+    evhttp_set_timeout(server_.get(), kTimeoutS);
+    evhttp_set_max_headers_size(server_.get(), kMaxRequestBytes);
+    evhttp_set_max_body_size(server_.get(), kMaxRequestBytes);
     evhttp_set_allowed_methods(server_.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     for (Page& page : pages_) evhttp_set_cb(server_.get(), page.path.c_str(), &Answer, &page);
   }

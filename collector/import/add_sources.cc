@@ -12,7 +12,7 @@
 namespace rollcall {
 namespace {
 
-constexpr size_t kMostFiles = 256;
+constexpr size_t kMaxSourceFiles = 256;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void AddSources(Trace* trace) {
   for (const SourceBlocks& source : trace->sources) files.insert(source.file);
   for (const Code& code : trace->codes) {
     for (const SourceFrame& frame : code.frames) {
-      if (!IsUserLine(frame) || files.size() == kMostFiles) continue;
+      if (!IsUserLine(frame) || files.size() == kMaxSourceFiles) continue;
       if (!files.insert(frame.file).second) continue;
       std::optional<std::vector<SourceBlock>> blocks = ReadSourceBlocks(frame.file);
       if (blocks) trace->sources.push_back({frame.file, std::move(*blocks)});

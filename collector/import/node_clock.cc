@@ -8,16 +8,16 @@ namespace rollcall {
 namespace {
 
 // Offsets and errors beyond 36 years, and times beyond the year 2116, are damage.
-constexpr int64_t kMostOffsetNs = int64_t{1} << 60;
-constexpr int64_t kMostTimeNs = int64_t{1} << 62;
+constexpr int64_t kMaxOffsetNs = int64_t{1} << 60;
+constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 
 bool IsSane(const NodeClock& clock) {
-  return clock.offset_ns >= -kMostOffsetNs && clock.offset_ns <= kMostOffsetNs &&
-         clock.error_ns >= 0 && clock.error_ns <= kMostOffsetNs;
+  return clock.offset_ns >= -kMaxOffsetNs && clock.offset_ns <= kMaxOffsetNs &&
+         clock.error_ns >= 0 && clock.error_ns <= kMaxOffsetNs;
 }
 
 void Shift(const NodeClock& clock, int64_t* at_ns) {
-  if (*at_ns > 0 && *at_ns < kMostTimeNs) {
+  if (*at_ns > 0 && *at_ns < kMaxTimeNs) {
     *at_ns = std::max<int64_t>(0, *at_ns - clock.offset_ns);
   }
 }

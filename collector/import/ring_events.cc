@@ -209,12 +209,12 @@ void RingEvents::FindEnds(const RingThread& from, std::vector<RingCall>* calls) 
 // An error record follows its call in the same ring and repeats that call's words. Calls between
 // the two were made inside the call, by an error handler of the program.
 void RingEvents::FindRejected(std::vector<RingCall>* calls) {
-  constexpr size_t kMostBetween = 64;
+  constexpr size_t kMaxBetween = 64;
   for (size_t i = 0; i < calls->size(); ++i) {
     const RingCall& error = (*calls)[i];
     if (error.failed == Operation::kNone) continue;
     const ErrorClass found = FindErrorClass(context_.process.flavor, error.event.detail).error;
-    for (size_t back = 1; back <= std::min(i, kMostBetween); ++back) {
+    for (size_t back = 1; back <= std::min(i, kMaxBetween); ++back) {
       RingCall& call = (*calls)[i - back];
       const bool same = call.kind == error.kind && call.uid == error.uid &&
                         call.event.sequence == error.event.sequence &&

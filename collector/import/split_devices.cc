@@ -13,8 +13,8 @@ namespace rollcall {
 namespace {
 
 // More devices than any host has come from damage.
-constexpr size_t kMostDevices = 256;
-constexpr int32_t kMostRanks = 1 << 20;
+constexpr size_t kMaxDevices = 256;
+constexpr int32_t kMaxSplitRanks = 1 << 20;
 
 class Splitter {
  public:
@@ -29,7 +29,7 @@ class Splitter {
 
   void Split() {
     AssignSlots();
-    if (slots_.size() < 2 || slots_.size() > kMostDevices) return;
+    if (slots_.size() < 2 || slots_.size() > kMaxDevices) return;
     MakeProcesses();
     MoveMembers();
     MoveDeviceWork();
@@ -402,7 +402,7 @@ bool NumberByCommunicator(const std::vector<MemberDraft>& drafts, uint32_t world
     if (members.size == 0) members.size = drafts[m].size;
     members.uid = std::min(members.uid, member.uid);
     members.fits &= members.size == drafts[m].size && member.rank >= 0 &&
-                    member.rank < members.size && members.size <= kMostRanks &&
+                    member.rank < members.size && members.size <= kMaxSplitRanks &&
                     members.by_rank.emplace(member.rank, member.process).second;
   }
   const Members* first = nullptr;  // the first to be created

@@ -36,7 +36,7 @@ class NodeProcess {
   using OnLine = std::function<bool(int stream, std::string_view line)>;  // true: the command waits
 
   NodeProcess(size_t index, const std::vector<std::string>& words, const NodeCommandLimits& limits)
-      : index_(index), limits_(limits), started_(Clock::now()), heard_(started_) {
+      : index_(index), limits_(limits), started_(Clock::now()), last_line_time_(started_) {
     std::array<int, 2> out{};
     std::array<int, 2> err{};
     if (pipe2(out.data(), O_CLOEXEC) != 0) {
@@ -93,7 +93,7 @@ class NodeProcess {
     for (size_t i = 0; i < streams_.size(); ++i) Drain(&streams_[i], static_cast<int>(i) + 1, line);
     const Clock::time_point now = Clock::now();
     if (!stopping_) {
-      if (now - heard_ >= limits_.silence) {
+      if (now - last_line_time_ >= limits_.silence) {
         Stop(now, "no answer for " + Seconds(limits_.silence));
       } else if (now - started_ >= limits_.total) {
         Stop(now, "it takes longer than " + Seconds(limits_.total));
@@ -173,7 +173,7 @@ class NodeProcess {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
       if (got <= 0) return stream->fd.reset(-1);
-      heard_ = Clock::now();
+      last_line_time_ = Clock::now();
       bytes_ += static_cast<size_t>(got);
       if (bytes_ > limits_.output_bytes) return;
       Split(stream, {buffer.data(), static_cast<size_t>(got)}, number, line);
@@ -195,7 +195,7 @@ class NodeProcess {
   const size_t index_;
   const NodeCommandLimits& limits_;
   const Clock::time_point started_;
-  Clock::time_point heard_;
+  Clock::time_point last_line_time_;
   std::optional<Clock::time_point> stopping_;
   std::array<Stream, 2> streams_;
   UniqueFd input_;

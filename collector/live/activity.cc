@@ -13,12 +13,12 @@ uint64_t CpuBetween(const ProcessState& earlier, const ThreadState& later) {
   return later.cpu_ns > before->cpu_ns ? later.cpu_ns - before->cpu_ns : 0;
 }
 
-Pace PaceOf(RunState state, uint64_t cpu_ns, uint64_t interval_ns) {
-  if (state == RunState::kStopped || state == RunState::kTraced) return Pace::kStopped;
-  if (state == RunState::kZombie || state == RunState::kDead) return Pace::kEnded;
-  if (interval_ns == 0) return Pace::kUnknown;
-  if (cpu_ns >= interval_ns / 5 * 4) return Pace::kSpinning;
-  return cpu_ns >= interval_ns / 50 ? Pace::kBusy : Pace::kWaiting;
+ActivityLevel LevelOf(RunState state, uint64_t cpu_ns, uint64_t interval_ns) {
+  if (state == RunState::kStopped || state == RunState::kTraced) return ActivityLevel::kStopped;
+  if (state == RunState::kZombie || state == RunState::kDead) return ActivityLevel::kEnded;
+  if (interval_ns == 0) return ActivityLevel::kUnknown;
+  if (cpu_ns >= interval_ns / 5 * 4) return ActivityLevel::kSpinning;
+  return cpu_ns >= interval_ns / 50 ? ActivityLevel::kBusy : ActivityLevel::kWaiting;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later,
   activity.thread_name = chosen->name;
   activity.state = chosen->state;
   activity.cpu_ns = chosen_cpu;
-  activity.pace = PaceOf(chosen->state, chosen_cpu, activity.interval_ns);
+  activity.activity_level = LevelOf(chosen->state, chosen_cpu, activity.interval_ns);
   activity.wchan = chosen->wchan;
   if (chosen->blocked_call && chosen->blocked_call->number >= 0) {
     activity.syscall = SyscallName(chosen->blocked_call->number);
@@ -57,7 +57,8 @@ ThreadActivity Summarize(const ProcessState& earlier, const ProcessState& later,
 }
 
 std::string StateText(const ThreadActivity& activity) {
-  std::string text = activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy
+  std::string text = activity.activity_level == ActivityLevel::kSpinning ||
+                             activity.activity_level == ActivityLevel::kBusy
                          ? "running"
                          : RunStateName(activity.state);
   if (!activity.syscall.empty()) text += " in " + activity.syscall;

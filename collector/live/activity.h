@@ -10,7 +10,7 @@
 
 namespace rollcall {
 
-enum class Pace : uint8_t {
+enum class ActivityLevel : uint8_t {
   kUnknown,   // the samples are of different processes, or too close to each other
   kSpinning,  // uses the CPU at least 80 % of the time: work, or an endless loop
   kBusy,      // uses the CPU part of the time
@@ -22,7 +22,7 @@ enum class Pace : uint8_t {
 struct ThreadActivity {
   pid_t tid = 0;
   std::string thread_name;
-  Pace pace = Pace::kUnknown;
+  ActivityLevel activity_level = ActivityLevel::kUnknown;
   RunState state = RunState::kUnknown;  // in the later sample
   uint64_t cpu_ns = 0;                  // used between the two samples
   uint64_t interval_ns = 0;

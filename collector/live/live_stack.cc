@@ -84,7 +84,7 @@ class Capture {
     PythonStack python;
     const uint64_t native_id =
         OwnNumber(proc_, "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread->tid));
-    const WhileStill read_python = [&](const ThreadSnapshot& snapshot) {
+    const SnapshotCallback read_python = [&](const ThreadSnapshot& snapshot) {
       python = python_->Read(native_id, snapshot.thread_pointer, thread->tid == pid_,
                              options_.python_locals);
     };

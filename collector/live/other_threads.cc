@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "collector/live/thread_numbers.h"
+#include "collector/live/thread_ids.h"
 #include "collector/live/thread_starts.h"
 #include "collector/model/runtime_modules.h"
 
@@ -115,9 +115,9 @@ OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_
   std::optional<ProcessState> second = ReadProcessState(proc, pid, start_ticks, &error);
   if (!second) return OtherThreads::kUnseen;
   // Its memory contains thread ids of its own pid namespace.
-  const ThreadNumbers numbers(proc, pid, own_pid);
+  const ThreadIds ids(proc, pid, own_pid);
   for (ProcessState* state : {&*first, &*second}) {
-    for (ThreadState& thread : state->threads) thread.tid = numbers.Own(thread.tid);
+    for (ThreadState& thread : state->threads) thread.tid = ids.ToOwnId(thread.tid);
   }
   RealEvidence evidence(proc, pid);
   return JudgeOtherThreads(*first, *second, threads, &evidence);

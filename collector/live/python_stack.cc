@@ -276,8 +276,8 @@ PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterprete
 }
 
 PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root,
-                           std::chrono::milliseconds patience)
-    : image_(image), patience_(patience) {
+                           std::chrono::milliseconds timeout)
+    : image_(image), timeout_(timeout) {
   presence_ = FindPythonInterpreter(*image, file_root, &interpreter_, &why_);
   if (present()) threads_ = ListPythonThreads(image_->memory(), interpreter_);
 }
@@ -299,7 +299,7 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
     stack.detail = why_;
     return stack;
   }
-  const auto deadline = Clock::now() + patience_;
+  const auto deadline = Clock::now() + timeout_;
   stack.end = ring::PythonEnd::kNoFrames;
   // A thread that runs a sub-interpreter has a state in each interpreter; the newer one was entered
   // from frames of the older one.

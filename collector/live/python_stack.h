@@ -51,10 +51,10 @@ PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterprete
 // The Python state of one process at one time. Not thread-safe; `image` must outlive it.
 class PythonReader {
  public:
-  // `file_root`: see FindPythonInterpreter(). `patience`: time limit for the frames of one thread,
+  // `file_root`: see FindPythonInterpreter(). `timeout`: time limit for the frames of one thread,
   // which may be held meanwhile.
   PythonReader(const ProcessImage* image, const std::string& file_root,
-               std::chrono::milliseconds patience = std::chrono::milliseconds(50));
+               std::chrono::milliseconds timeout = std::chrono::milliseconds(50));
 
   // Whether there is an interpreter of a known version.
   bool present() const { return presence_ == PythonPresence::kKnown; }
@@ -72,7 +72,7 @@ class PythonReader {
                 bool is_main) const;
 
   const ProcessImage* image_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   PythonPresence presence_ = PythonPresence::kAbsent;
   PythonInterpreter interpreter_;
   PythonThreads threads_;

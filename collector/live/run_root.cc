@@ -28,7 +28,7 @@ namespace {
 constexpr char kUseLock[] = "use.lock";
 constexpr char kAgentLock[] = "agent.lock";
 // A run needs at least this much free space.
-constexpr uint64_t kLeastFreeBytes = 1 << 20;
+constexpr uint64_t kMinFreeBytes = 1 << 20;
 
 std::string ErrorText(int error) { return strerror(error); }
 
@@ -175,7 +175,7 @@ std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* w
   struct statvfs room;
   if (statvfs(shared_memory.c_str(), &room) != 0) {
     *why = fmt::format("{} is missing ({})", shared_memory, ErrorText(errno));
-  } else if (uint64_t{room.f_bavail} * room.f_frsize < kLeastFreeBytes) {
+  } else if (uint64_t{room.f_bavail} * room.f_frsize < kMinFreeBytes) {
     *why = fmt::format("{} is full", shared_memory);
   } else if (access(shared_memory.c_str(), W_OK | X_OK) != 0) {
     *why = fmt::format("{} is not writable", shared_memory);

@@ -91,7 +91,8 @@ void SnapshotTaker::CopyStack(ThreadSnapshot* snapshot) const {
   snapshot->stack.resize(got);
 }
 
-std::optional<ThreadSnapshot> SnapshotTaker::TakeBlocked(pid_t tid, const WhileStill& also) const {
+std::optional<ThreadSnapshot> SnapshotTaker::TakeBlocked(pid_t tid,
+                                                         const SnapshotCallback& also) const {
   const auto before = ReadThreadState(*proc_, pid_, tid);
   if (!before || !before->blocked_call || before->state == RunState::kRunning) return std::nullopt;
   ThreadSnapshot snapshot;
@@ -140,7 +141,7 @@ bool SnapshotTaker::WaitUntilStopped(pid_t tid, std::chrono::steady_clock::time_
 
 std::optional<ThreadSnapshot> SnapshotTaker::TakeStopped(
     pid_t tid, std::chrono::steady_clock::time_point deadline, int* error_number,
-    const WhileStill& also) const {
+    const SnapshotCallback& also) const {
   if (ptrace_(PTRACE_SEIZE, tid, nullptr, nullptr) != 0 ||
       ptrace_(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0) {
     *error_number = errno;

@@ -47,7 +47,7 @@ PtraceFunction RealPtrace();
 
 // Called with a snapshot while its thread does not move, to read other data of the same moment. If
 // the thread was stopped, this holds up the job: the time that it takes must be bounded.
-using WhileStill = std::function<void(const ThreadSnapshot&)>;
+using SnapshotCallback = std::function<void(const ThreadSnapshot&)>;
 
 // Takes snapshots. Construct, use and destroy it in one thread that ends soon afterwards: tracing
 // is bound to a thread, and only the end of the tracing thread releases a thread that did not stop
@@ -60,7 +60,7 @@ class SnapshotTaker {
   // Snapshots a blocked thread without stopping or otherwise affecting it: stack pointer and pc
   // come from /proc/<pid>/task/<tid>/syscall, the stack from process_vm_readv(2). Empty if the
   // thread runs, moved meanwhile, or access is denied; discard what `also` read in this case.
-  std::optional<ThreadSnapshot> TakeBlocked(pid_t tid, const WhileStill& also = {}) const;
+  std::optional<ThreadSnapshot> TakeBlocked(pid_t tid, const SnapshotCallback& also = {}) const;
 
   // Snapshots any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT: it is stopped while its registers
   // and stack are copied (about ten microseconds) and `also` runs, and then continues as before: a
@@ -73,7 +73,8 @@ class SnapshotTaker {
   // thread that has ended; ETIMEDOUT if it did not stop.
   std::optional<ThreadSnapshot> TakeStopped(pid_t tid,
                                             std::chrono::steady_clock::time_point deadline,
-                                            int* error_number, const WhileStill& also = {}) const;
+                                            int* error_number,
+                                            const SnapshotCallback& also = {}) const;
 
  private:
   void CopyStack(ThreadSnapshot* snapshot) const;

@@ -9,7 +9,7 @@
 namespace rollcall {
 namespace {
 
-constexpr int kMostListed = 1 << 16;
+constexpr int kMaxListed = 1 << 16;
 
 // Each exported triple of words holds a field's size in bits, its number of elements, and its
 // offset.
@@ -74,7 +74,7 @@ std::map<pid_t, uint64_t> ReadThreadStarts(const ProcessImage& image,
     const uint64_t head = layout->rtld_global + offset[list];
     uint64_t node = 0;
     if (!ReadWords(image, head + offset[kNextNode], &node)) continue;
-    for (int i = 0; node != head && node != 0 && i < kMostListed; ++i) {
+    for (int i = 0; node != head && node != 0 && i < kMaxListed; ++i) {
       const uint64_t thread = node - offset[kList];
       int32_t tid = 0;
       uint64_t start = 0;

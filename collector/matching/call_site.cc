@@ -124,7 +124,7 @@ const std::vector<SourceBlock>* CallSites::BlocksOf(const SourceFrame& frame) co
 }
 
 bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
-                          std::vector<LoopAround>* loops) const {
+                          std::vector<EnclosingLoop>* loops) const {
   const std::vector<const SourceFrame*> a = OutermostFirst(path_a);
   bool all = BlocksOf(*a[divergence]) != nullptr;
   for (size_t i = a.size(); i-- > divergence;) {
@@ -141,14 +141,14 @@ bool CallSites::FindLoops(uint32_t path_a, size_t divergence, const SourceFrame&
       loops->push_back({path_a, i, block.first, block.last});
     }
     std::sort(loops->begin() + static_cast<ptrdiff_t>(before), loops->end(),
-              [](const LoopAround& x, const LoopAround& y) {
+              [](const EnclosingLoop& x, const EnclosingLoop& y) {
                 return x.last - x.first < y.last - y.first;
               });
   }
   return all;
 }
 
-bool CallSites::Inside(uint32_t path, const LoopAround& loop) const {
+bool CallSites::Inside(uint32_t path, const EnclosingLoop& loop) const {
   if (path == kNoIndex) return false;
   if (path == loop.path) return true;
   const std::vector<const SourceFrame*> a = OutermostFirst(path);
@@ -162,13 +162,14 @@ bool CallSites::Inside(uint32_t path, const LoopAround& loop) const {
          loop.first <= frame.line && frame.line <= loop.last;
 }
 
-const SourceBlock* CallSites::ArmAround(const SourceFrame& frame, const SourceFrame& other) const {
+const SourceBlock* CallSites::EnclosingArm(const SourceFrame& frame,
+                                           const SourceFrame& other) const {
   const std::vector<SourceBlock>* blocks = BlocksOf(frame);
   if (blocks == nullptr || frame.file != other.file) return nullptr;
   return InnermostBlock(*blocks, SourceBlock::Kind::kArm, frame.line, other.line);
 }
 
-bool CallSites::IsConditional(const LoopAround& loop) const {
+bool CallSites::IsConditional(const EnclosingLoop& loop) const {
   const std::vector<const SourceFrame*> frames = OutermostFirst(loop.path);
   for (size_t i = loop.depth; i < frames.size(); ++i) {
     const std::vector<SourceBlock>* blocks = BlocksOf(*frames[i]);

@@ -12,7 +12,7 @@
 namespace rollcall {
 
 // A loop around a call, given as lines in one frame of its path.
-struct LoopAround {
+struct EnclosingLoop {
   uint32_t path = kNoIndex;
   size_t depth = 0;  // of the frame, from the outermost
   int first = 0;     // line numbers
@@ -37,8 +37,8 @@ struct PathDivergence {
   // From the sources, if they could be read. The loops contain only one of the two calls, innermost
   // first.
   bool arms = false;  // the call sites are in different arms of one branch
-  std::vector<LoopAround> loops_a;
-  std::vector<LoopAround> loops_b;
+  std::vector<EnclosingLoop> loops_a;
+  std::vector<EnclosingLoop> loops_b;
   bool sources_a = false;  // all sources from the divergence to the call could be read
   bool sources_b = false;
 };
@@ -60,12 +60,12 @@ class CallSites {
   PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
   // Whether the call was made inside the loop, with the same call path to the loop.
-  bool Inside(uint32_t path, const LoopAround& loop) const;
+  bool Inside(uint32_t path, const EnclosingLoop& loop) const;
   // The innermost arm of a branch that contains the line of `frame` and not that of `other`, in the
   // same function. Null if there is none, or no source. Owned by the trace.
-  const SourceBlock* ArmAround(const SourceFrame& frame, const SourceFrame& other) const;
+  const SourceBlock* EnclosingArm(const SourceFrame& frame, const SourceFrame& other) const;
   // Whether the call is in a conditional branch inside the loop.
-  bool IsConditional(const LoopAround& loop) const;
+  bool IsConditional(const EnclosingLoop& loop) const;
 
  private:
   bool IsBlurred(const CallPath& path) const;
@@ -74,7 +74,7 @@ class CallSites {
   // Finds the loops around the call of path `a` that do not contain `b`, from the frame where the
   // paths diverge. True if all sources are available.
   bool FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
-                 std::vector<LoopAround>* loops) const;
+                 std::vector<EnclosingLoop>* loops) const;
 
   const Trace& trace_;
   std::vector<uint32_t> code_ids_;

@@ -391,7 +391,7 @@ class DataMatcher {
         }
       }
     }
-    if (mismatch) Blame(complaints, &mismatch);
+    if (mismatch) SetCulprits(complaints, &mismatch);
     return mismatch;
   }
 
@@ -437,7 +437,7 @@ class DataMatcher {
              RecvFrom(j, static_cast<size_t>(calls_[i].rank)), &complaints, &mismatch);
       }
     }
-    if (mismatch) Blame(complaints, &mismatch);
+    if (mismatch) SetCulprits(complaints, &mismatch);
     return mismatch;
   }
 
@@ -456,7 +456,7 @@ class DataMatcher {
 
   // The member with the most disagreements is the culprit; if two members have the same number,
   // either may be.
-  void Blame(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
+  void SetCulprits(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
     uint32_t most = 0;
     for (const auto& [call, count] : complaints) most = std::max(most, count);
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -526,7 +526,7 @@ class DataMatcher {
         }
       }
     }
-    if (mismatch) Blame(complaints, &mismatch);
+    if (mismatch) SetCulprits(complaints, &mismatch);
     return mismatch;
   }
 

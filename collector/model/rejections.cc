@@ -14,7 +14,7 @@ namespace rollcall {
 namespace {
 
 // MPI 4.0, 9.1.2: MPI_TAG_UB is at least this. Larger tags may be invalid, too.
-constexpr int32_t kLeastTagBound = 32767;
+constexpr int32_t kMinTagBound = 32767;
 
 bool IsNegative(uint64_t count) { return static_cast<int64_t>(count) < 0; }
 
@@ -106,7 +106,7 @@ class ArgumentChecker {
       if (message.tag >= 0 || message.tag == ring::kNoTag || (any && !message.sends)) continue;
       return BadArgument{ErrorClass::kTAG,
                          any ? "tag MPI_ANY_TAG" : fmt::format("tag {}", message.tag),
-                         fmt::format("tags are 0 to {} or more", kLeastTagBound)};
+                         fmt::format("tags are 0 to {} or more", kMinTagBound)};
     }
     return {};
   }

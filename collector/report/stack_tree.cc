@@ -54,10 +54,10 @@ std::vector<const SourceFrame*> ShownFrames(std::vector<const SourceFrame*> fram
 }
 
 std::string CpuText(const StackNode& node) {
-  if (node.most_cpu_percent < 0) return {};
-  return node.least_cpu_percent == node.most_cpu_percent
-             ? fmt::format(", {}% CPU", node.most_cpu_percent)
-             : fmt::format(", {}-{}% CPU", node.least_cpu_percent, node.most_cpu_percent);
+  if (node.max_cpu_percent < 0) return {};
+  return node.min_cpu_percent == node.max_cpu_percent
+             ? fmt::format(", {}% CPU", node.max_cpu_percent)
+             : fmt::format(", {}-{}% CPU", node.min_cpu_percent, node.max_cpu_percent);
 }
 
 void AddLines(const StackNode& node, size_t depth, std::vector<std::vector<std::string>>* rows) {
@@ -86,10 +86,10 @@ StackNode StackTree(const std::vector<RankStack>& stacks, bool full) {
     }
     node = Child(node, "→ " + stack.doing, "", stack.rank);
     if (stack.cpu_percent < 0) continue;
-    const bool is_first = node->most_cpu_percent < 0;
-    node->least_cpu_percent =
-        is_first ? stack.cpu_percent : std::min(node->least_cpu_percent, stack.cpu_percent);
-    node->most_cpu_percent = std::max(node->most_cpu_percent, stack.cpu_percent);
+    const bool is_first = node->max_cpu_percent < 0;
+    node->min_cpu_percent =
+        is_first ? stack.cpu_percent : std::min(node->min_cpu_percent, stack.cpu_percent);
+    node->max_cpu_percent = std::max(node->max_cpu_percent, stack.cpu_percent);
   }
   return root;
 }

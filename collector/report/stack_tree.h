@@ -26,8 +26,8 @@ struct StackNode {
   std::string place;               // "halo.c:88"; empty: unknown
   std::vector<int32_t> ranks;      // each once, in order of insertion
   std::vector<StackNode> callees;  // in order of insertion
-  int32_t least_cpu_percent = -1;  // of the stacks that end here; -1: unknown
-  int32_t most_cpu_percent = -1;
+  int32_t min_cpu_percent = -1;    // of the stacks that end here; -1: unknown
+  int32_t max_cpu_percent = -1;
 };
 
 // The root has no function. Frames of MPI, Python and other frameworks are left out unless `full`:

@@ -15,7 +15,7 @@ Compressor::Compressor(int window_log) : context_(ZSTD_createCCtx()) {
   if (context_ == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog,
-                         std::clamp(window_log, kLeastWindowLog, kMostWindowLog));
+                         std::clamp(window_log, kMinWindowLog, kMaxWindowLog));
 }
 
 std::vector<uint8_t> Compressor::Compress(std::span<const uint8_t> bytes) {
@@ -35,24 +35,24 @@ std::vector<uint8_t> Compressor::Compress(std::span<const uint8_t> bytes) {
 
 Decompressor::Decompressor() : stream_(ZSTD_createDStream()) {
   if (stream_ == nullptr) throw std::bad_alloc();
-  ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMostWindowLog);
+  ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMaxWindowLog);
 }
 
 void Decompressor::Restart() { ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only); }
 
-bool Decompressor::Append(std::string_view packed, uint64_t most_bytes,
+bool Decompressor::Append(std::string_view packed, uint64_t max_bytes,
                           std::vector<uint8_t>* bytes) {
   const size_t begin = bytes->size();
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   for (bool full = false; in.pos < in.size || full;) {
     const size_t at = bytes->size();
     // Room for one byte more than the limit detects a sender that exceeds it.
-    const uint64_t room = std::min<uint64_t>(kPieceBytes, begin + most_bytes - at + 1);
+    const uint64_t room = std::min<uint64_t>(kPieceBytes, begin + max_bytes - at + 1);
     bytes->resize(at + room);
     ZSTD_outBuffer out{bytes->data() + at, room, 0};
     const size_t result = ZSTD_decompressStream(stream_.get(), &out, &in);
     bytes->resize(at + out.pos);
-    if (ZSTD_isError(result) != 0 || bytes->size() - begin > most_bytes) return false;
+    if (ZSTD_isError(result) != 0 || bytes->size() - begin > max_bytes) return false;
     full = out.pos == out.size;
   }
   return true;

@@ -32,17 +32,17 @@ class Compressor {
 
 // The largest window that a receiver accepts, and the smallest that Zstandard supports (zstd.h,
 // ZSTD_WINDOWLOG_MIN).
-inline constexpr int kMostWindowLog = 21;
-inline constexpr int kLeastWindowLog = 10;
+inline constexpr int kMaxWindowLog = 21;
+inline constexpr int kMinWindowLog = 10;
 
 // Decompresses the pieces of one Compressor's stream in order. The sender is untrusted: memory is
-// bounded by 2^kMostWindowLog bytes. Not thread-safe.
+// bounded by 2^kMaxWindowLog bytes. Not thread-safe.
 class Decompressor {
  public:
   Decompressor();
   // Appends the decompressed contents of `packed` to `bytes`. Returns false if they are damaged or
-  // exceed `most_bytes`; only Restart() may be called afterwards.
-  bool Append(std::string_view packed, uint64_t most_bytes, std::vector<uint8_t>* bytes);
+  // exceed `max_bytes`; only Restart() may be called afterwards.
+  bool Append(std::string_view packed, uint64_t max_bytes, std::vector<uint8_t>* bytes);
   // Begins another stream. Much cheaper than a new object.
   void Restart();
 

@@ -26,7 +26,7 @@ struct TlsIdentity {
 std::optional<TlsIdentity> IdentityOf(std::string_view token);
 
 // A shorter token could be guessed from the identity that a server presents.
-inline constexpr size_t kLeastTokenSize = 16;
+inline constexpr size_t kMinTokenSize = 16;
 
 // An agent's credentials for `address` (HOST:PORT): plain text to this machine's loopback
 // interface, otherwise TLS with the run's identity. Null if there is no identity.

@@ -12,23 +12,23 @@ namespace rollcall::service {
 namespace {
 
 constexpr int64_t kAnswerTickNs = 25'000'000;
-constexpr int64_t kSymbolPatienceNs = 10'000'000'000;
+constexpr int64_t kSymbolTimeoutNs = 10'000'000'000;
 // Stacks are requested of at most this many processes at a time.
-constexpr size_t kMostStacks = 8;
+constexpr size_t kMaxStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
 // At most this many nodes are asked to resolve the same addresses.
-constexpr size_t kMostAskedForSymbols = 8;
+constexpr size_t kMaxSymbolAgents = 8;
 // Images that are unpacked one at a time may take this many times the memory limit of rings.
-constexpr uint64_t kMostExpansion = 16;
+constexpr uint64_t kMaxExpansion = 16;
 // Upper bound of a fetch, however slowly rings arrive.
-constexpr int64_t kMostFetchNs = 60'000'000'000;
+constexpr int64_t kMaxFetchNs = 60'000'000'000;
 
 }  // namespace
 
-AgentQueries::AgentQueries(int64_t patience_ns, bool keeps_images, AgentTable* agents,
+AgentQueries::AgentQueries(int64_t answer_timeout_ns, bool keeps_images, AgentTable* agents,
                            const JobState* state,
                            std::function<void(int64_t until_ns)> handle_events)
-    : patience_ns_(patience_ns),
+    : answer_timeout_ns_(answer_timeout_ns),
       keeps_images_(keeps_images),
       agents_(agents),
       state_(state),
@@ -42,7 +42,8 @@ void AgentQueries::HandleUntil(int64_t deadline_ns, const std::function<bool()>&
 
 void AgentQueries::GiveUpOn(uint64_t number) {
   rings_.GiveUpOn(number);
-  std::erase_if(asked_environments_, [&](const auto& asked) { return asked.second == number; });
+  std::erase_if(pending_environments_,
+                [&](const auto& requested) { return requested.second == number; });
 }
 
 void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message) {
@@ -57,9 +58,9 @@ void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessa
   } else if (message.has_symbols()) {
     OnSymbols(message.symbols());
   } else if (message.has_live_stacks()) {
-    asked_stacks_.erase(message.live_stacks().request());
+    pending_stacks_.erase(message.live_stacks().request());
   } else if (message.has_environment()) {
-    if (asked_environments_.erase(message.environment().request()) == 0) return;
+    if (pending_environments_.erase(message.environment().request()) == 0) return;
     const std::string& json = message.environment().json();
     if (collect::IsEnvironment(json)) {
       agents_->AddEnvironment(agent, json);
@@ -69,21 +70,22 @@ void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessa
   }
 }
 
-void AgentQueries::AwaitAnAgent() {
-  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return agents_->connected() > 0; });
+void AgentQueries::WaitForAgent() {
+  HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_,
+              [this] { return agents_->connected() > 0; });
 }
 
 void AgentQueries::FetchRings(const Rings& wanted) {
-  std::set<uint64_t> asked;
+  std::set<uint64_t> requested;
   std::map<uint64_t, rpc::CollectorMessage> requests;  // by agent
   const auto request_to = [&](uint64_t number) -> rpc::SnapshotRequest* {
     if (agents_->FindConnected(number) == nullptr) return nullptr;
-    asked.insert(number);
+    requested.insert(number);
     return requests[number].mutable_snapshot();
   };
   if (wanted.processes.empty()) {
     rings_.Clear();
-    asked_.clear();
+    requested_.clear();
     newest_records_ = wanted.newest_records;
     whole_.clear();
     for (const auto& [number, agent] : agents_->all()) request_to(number);
@@ -97,10 +99,9 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
   }
   const uint64_t room = agents_->bytes_for_rings();
-  rings_.Begin(
-      next_request_, asked,
-      {.held_bytes = room, .unpacked_bytes = keeps_images_ ? room : kMostExpansion * room});
-  asked_.insert(asked.begin(), asked.end());
+  rings_.Begin(next_request_, requested,
+               {.held_bytes = room, .unpacked_bytes = keeps_images_ ? room : kMaxExpansion * room});
+  requested_.insert(requested.begin(), requested.end());
   for (auto& [number, message] : requests) {
     rpc::SnapshotRequest* request = message.mutable_snapshot();
     request->set_request(next_request_);
@@ -111,14 +112,14 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     agents_->Find(number)->link->Send(message);
   }
   ++next_request_;
-  const int64_t end = Now(CLOCK_MONOTONIC) + kMostFetchNs;
+  const int64_t end = Now(CLOCK_MONOTONIC) + kMaxFetchNs;
   for (uint64_t received = UINT64_MAX;
        !rings_.complete() && rings_.received_bytes() != received && Now(CLOCK_MONOTONIC) < end;) {
     received = rings_.received_bytes();
-    HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [&] { return rings_.complete(); });
+    HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_, [&] { return rings_.complete(); });
   }
   rings_.End();
-  for (const uint64_t number : asked) {
+  for (const uint64_t number : requested) {
     Agent* agent = agents_->Find(number);
     if (agent == nullptr) continue;
     agent->allowance -= static_cast<int64_t>(rings_.ReceivedBytes(number));
@@ -126,8 +127,8 @@ void AgentQueries::FetchRings(const Rings& wanted) {
 }
 
 void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
-  asked_stacks_.clear();
-  for (size_t i = 0; i < std::min(processes.size(), kMostStacks); ++i) {
+  pending_stacks_.clear();
+  for (size_t i = 0; i < std::min(processes.size(), kMaxStacks); ++i) {
     const auto process = state_->processes().find(processes[i]);
     if (process == state_->processes().end()) continue;
     const Agent* agent = agents_->FindConnected(process->second.agent);
@@ -135,29 +136,31 @@ void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
     rpc::CollectorMessage message;
     message.mutable_live_stack()->set_request(next_request_);
     message.mutable_live_stack()->set_id(processes[i]);
-    asked_stacks_.insert(next_request_++);
+    pending_stacks_.insert(next_request_++);
     agent->link->Send(message);
   }
-  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_stacks_.empty(); });
+  HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_,
+              [this] { return pending_stacks_.empty(); });
 }
 
 void AgentQueries::RequestEnvironments() {
-  asked_environments_.clear();
+  pending_environments_.clear();
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.connected() || !agent.environment.empty()) continue;
     rpc::CollectorMessage message;
     message.mutable_environment()->set_request(next_request_);
-    asked_environments_[next_request_++] = number;
+    pending_environments_[next_request_++] = number;
     agent.link->Send(message);
   }
 }
 
 void AgentQueries::AwaitEnvironments() {
-  HandleUntil(Now(CLOCK_MONOTONIC) + patience_ns_, [this] { return asked_environments_.empty(); });
+  HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_,
+              [this] { return pending_environments_.empty(); });
 }
 
 void AgentQueries::RequestSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {
-  asked_symbols_.clear();
+  pending_symbols_.clear();
   for (size_t begin = 0; begin < addresses.size(); begin += kAddressesPerRequest) {
     const size_t end = std::min(addresses.size(), begin + kAddressesPerRequest);
     rpc::CollectorMessage message;
@@ -168,43 +171,43 @@ void AgentQueries::RequestSymbols(Agent* agent, const std::vector<CodeAddress>& 
       address->set_build_id(addresses[i].build_id);
       address->set_vaddr(addresses[i].vaddr);
     }
-    asked_symbols_[next_request_++].assign(addresses.begin() + static_cast<ptrdiff_t>(begin),
-                                           addresses.begin() + static_cast<ptrdiff_t>(end));
+    pending_symbols_[next_request_++].assign(addresses.begin() + static_cast<ptrdiff_t>(begin),
+                                             addresses.begin() + static_cast<ptrdiff_t>(end));
     agent->link->Send(message);
   }
 }
 
 void AgentQueries::OnSymbols(const rpc::SymbolTable& symbols) {
-  const auto asked = asked_symbols_.find(symbols.request());
-  if (asked == asked_symbols_.end()) return;
+  const auto requested = pending_symbols_.find(symbols.request());
+  if (requested == pending_symbols_.end()) return;
   const auto answers = static_cast<size_t>(symbols.addresses_size());
-  for (size_t i = 0; i < std::min(asked->second.size(), answers); ++i) {
+  for (size_t i = 0; i < std::min(requested->second.size(), answers); ++i) {
     std::vector<SourceFrame> frames;
     for (const rpc::SymbolFrame& frame : symbols.addresses(static_cast<int>(i)).frames()) {
       frames.push_back(rpc::FromRpc(frame));
     }
-    symbols_.Add(asked->second[i], std::move(frames));
+    symbols_.Add(requested->second[i], std::move(frames));
   }
-  asked_symbols_.erase(asked);
+  pending_symbols_.erase(requested);
 }
 
 void AgentQueries::Symbolize(Trace* trace) {
   std::vector<CodeAddress> unknown = symbols_.Fill(trace);
-  const int64_t deadline = Now(CLOCK_MONOTONIC) + kSymbolPatienceNs;
-  std::set<uint64_t> asked;
-  while (!unknown.empty() && asked.size() < kMostAskedForSymbols &&
+  const int64_t deadline = Now(CLOCK_MONOTONIC) + kSymbolTimeoutNs;
+  std::set<uint64_t> requested;
+  while (!unknown.empty() && requested.size() < kMaxSymbolAgents &&
          Now(CLOCK_MONOTONIC) < deadline) {
     const auto agent =
         std::find_if(agents_->all().begin(), agents_->all().end(), [&](const auto& entry) {
-          return entry.second.connected() && !asked.contains(entry.first);
+          return entry.second.connected() && !requested.contains(entry.first);
         });
     if (agent == agents_->all().end()) break;
     const uint64_t number = agent->first;
-    asked.insert(number);
+    requested.insert(number);
     RequestSymbols(agents_->Find(number), unknown);
     HandleUntil(deadline, [&] {
-      const Agent* asked_agent = agents_->Find(number);
-      return asked_symbols_.empty() || asked_agent == nullptr || asked_agent->left;
+      const Agent* requested_agent = agents_->Find(number);
+      return pending_symbols_.empty() || requested_agent == nullptr || requested_agent->left;
     });
     std::erase_if(unknown, [this](const CodeAddress& code) { return symbols_.Knows(code); });
   }

@@ -20,14 +20,14 @@ namespace rollcall::service {
 // Not thread-safe. Times are of CLOCK_MONOTONIC.
 class AgentQueries {
  public:
-  // `patience_ns`: how long agents may be silent when they are asked; data that has not arrived by
-  // then is left out. While data arrives, it is waited for. `agents` and `state` must outlive this
-  // object. `handle_events` handles events until `until_ns` at most: it calls OnAnswer() and
-  // GiveUpOn(). `keeps_images`: fetched images are unpacked and kept.
-  AgentQueries(int64_t patience_ns, bool keeps_images, AgentTable* agents, const JobState* state,
-               std::function<void(int64_t until_ns)> handle_events);
+  // `answer_timeout_ns`: how long agents may be silent when they are asked; data that has not
+  // arrived by then is left out. While data arrives, it is waited for. `agents` and `state` must
+  // outlive this object. `handle_events` handles events until `until_ns` at most: it calls
+  // OnAnswer() and GiveUpOn(). `keeps_images`: fetched images are unpacked and kept.
+  AgentQueries(int64_t answer_timeout_ns, bool keeps_images, AgentTable* agents,
+               const JobState* state, std::function<void(int64_t until_ns)> handle_events);
 
-  int64_t patience_ns() const { return patience_ns_; }
+  int64_t answer_timeout_ns() const { return answer_timeout_ns_; }
 
   // Handles an answer and ignores all other messages. Refuses an agent whose answer is malformed.
   void OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
@@ -35,7 +35,7 @@ class AgentQueries {
   void GiveUpOn(uint64_t number);
 
   // Waits until an agent is connected.
-  void AwaitAnAgent();
+  void WaitForAgent();
 
   struct Rings {
     // The job is over: the agent answers after all process ends are known, if that is soon.
@@ -48,7 +48,7 @@ class AgentQueries {
   void FetchRings(const Rings& wanted);
   SnapshotSet* rings() { return &rings_; }
   // Whether the agent was asked for the data in rings().
-  bool Asked(uint64_t number) const { return asked_.contains(number); }
+  bool WasRequested(uint64_t number) const { return requested_.contains(number); }
   // The number of newest records that was requested of all processes; 0: all.
   uint64_t newest_records() const { return newest_records_; }
   // Whether all records of the process have been requested since.
@@ -74,20 +74,20 @@ class AgentQueries {
   void RequestSymbols(Agent* agent, const std::vector<CodeAddress>& addresses);
   void OnSymbols(const rpc::SymbolTable& symbols);
 
-  const int64_t patience_ns_;
+  const int64_t answer_timeout_ns_;
   const bool keeps_images_;
   AgentTable* const agents_;
   const JobState* const state_;
   const std::function<void(int64_t)> handle_events_;
   uint64_t next_request_ = 1;
   SnapshotSet rings_;
-  std::set<uint64_t> asked_;  // agents
+  std::set<uint64_t> requested_;  // agents
   uint64_t newest_records_ = 0;
   std::set<uint64_t> whole_;  // processes
   SymbolCache symbols_;
-  std::map<uint64_t, std::vector<CodeAddress>> asked_symbols_;  // by request
-  std::set<uint64_t> asked_stacks_;                             // requests
-  std::map<uint64_t, uint64_t> asked_environments_;             // by request, the agent
+  std::map<uint64_t, std::vector<CodeAddress>> pending_symbols_;  // by request
+  std::set<uint64_t> pending_stacks_;                             // requests
+  std::map<uint64_t, uint64_t> pending_environments_;             // by request, the agent
 };
 
 }  // namespace rollcall::service

@@ -12,7 +12,7 @@
 namespace rollcall::service {
 namespace {
 
-constexpr size_t kMostNameBytes = 256;
+constexpr size_t kMaxAgentNameBytes = 256;
 constexpr char kReplaced[] = "another agent took its place";
 // Long-term limit of what is fetched from a node while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
@@ -48,8 +48,8 @@ std::vector<uint64_t> AgentTable::AcceptHello(uint64_t number, const rpc::Hello&
     agent->link->Refuse(problem);
     return {};
   }
-  const Place place(CleanText(hello.host(), kMostNameBytes),
-                    CleanText(hello.run_directory(), kMostNameBytes));
+  const Place place(CleanText(hello.host(), kMaxAgentNameBytes),
+                    CleanText(hello.run_directory(), kMaxAgentNameBytes));
   // The same agent has reconnected, or another one takes its place; either sends its whole state
   // again. Two nodes may have the same name and path, so an agent takes another's place only if
   // that one has left. Agents without an id are identified by name and path; one that was replaced
@@ -130,7 +130,7 @@ size_t AgentTable::connected() const {
 }
 
 bool AgentTable::Hold(size_t bytes) {
-  const bool fits = held_bytes_ + bytes <= most_held_bytes_ / kShareBesidesRings;
+  const bool fits = held_bytes_ + bytes <= max_held_bytes_ / kShareBesidesRings;
   if (fits) held_bytes_ += bytes;
   return fits;
 }
@@ -148,7 +148,7 @@ void AgentTable::AddEnvironment(Agent* agent, const std::string& json) {
 
 Problem AgentTable::OverLimit(const std::string& what, const std::string& source) const {
   return {ProblemCode::kOverLimit,
-          fmt::format("{}: the collector holds {} MiB at most", what, most_held_bytes_ >> 20),
+          fmt::format("{}: the collector holds {} MiB at most", what, max_held_bytes_ >> 20),
           source};
 }
 

@@ -61,9 +61,9 @@ class AgentTable {
   using Place = std::pair<std::string, std::string>;
   using Agents = std::map<uint64_t, Agent>;  // by number
 
-  // `most_held_bytes` limits rings, journals and environments together. Journals and environments,
+  // `max_held_bytes` limits rings, journals and environments together. Journals and environments,
   // which are held here, may take a quarter of it.
-  explicit AgentTable(uint64_t most_held_bytes) : most_held_bytes_(most_held_bytes) {}
+  explicit AgentTable(uint64_t max_held_bytes) : max_held_bytes_(max_held_bytes) {}
 
   void Join(uint64_t number, std::shared_ptr<AgentLink> link, int64_t now_ns);
   // Handles the agent's Hello, or refuses the agent. Returns the agents that it replaces, which are
@@ -87,7 +87,7 @@ class AgentTable {
   void AddJournal(Agent* agent, const std::string& lines);
   void AddEnvironment(Agent* agent, const std::string& json);
   // The memory that is left for rings.
-  uint64_t bytes_for_rings() const { return most_held_bytes_ - held_bytes_; }
+  uint64_t bytes_for_rings() const { return max_held_bytes_ - held_bytes_; }
   // "<what>: the collector holds N MiB at most"
   Problem OverLimit(const std::string& what, const std::string& source) const;
   // By agent. Lines that were dropped are a problem of their journal.
@@ -105,7 +105,7 @@ class AgentTable {
   Agents::node_type Take(uint64_t number);
   bool Hold(size_t bytes);
 
-  const uint64_t most_held_bytes_;
+  const uint64_t max_held_bytes_;
   uint64_t held_bytes_ = 0;
   int64_t last_joined_ns_ = 0;
   Agents agents_;

@@ -25,7 +25,7 @@ void AggregatorTree::Remove(uint64_t number) {
   const auto agent = agents_.extract(number);
   if (agent.empty()) return;
   if (const auto own = aggregators_.extract(number); !own.empty()) {
-    for (const uint64_t id : own.mapped().told) told_.erase(id);
+    for (const uint64_t id : own.mapped().assigned) assigned_.erase(id);
   }
   if (agent.mapped().aggregator != 0) {
     const auto aggregator = aggregators_.find(agent.mapped().aggregator);
@@ -38,11 +38,11 @@ void AggregatorTree::Remove(uint64_t number) {
 }
 
 void AggregatorTree::Release(const Agent& agent) {
-  const auto told = told_.extract(agent.id);
-  if (told.empty()) return;
-  const auto aggregator = aggregators_.find(told.mapped());
+  const auto assigned = assigned_.extract(agent.id);
+  if (assigned.empty()) return;
+  const auto aggregator = aggregators_.find(assigned.mapped());
   if (aggregator == aggregators_.end()) return;
-  aggregator->second.told.erase(agent.id);
+  aggregator->second.assigned.erase(agent.id);
   if (agent.keeps_direct) ++aggregator->second.missed;
 }
 
@@ -67,22 +67,22 @@ uint64_t AggregatorTree::Free() const {
 
 std::vector<AggregatorTree::Order> AggregatorTree::TakeOrders() {
   std::vector<Order> orders;
-  while (DirectCount() > most_direct_ && !movable_.empty()) {
+  while (DirectCount() > max_direct_ && !movable_.empty()) {
     const uint64_t free = Free();
     if (free == 0) break;
     const uint64_t number = movable_.extract(movable_.begin()).value();
     Aggregator& aggregator = aggregators_[free];
     const uint64_t id = agents_[number].id;
     Release({.id = id});
-    aggregator.told.insert(id);
-    told_[id] = free;
+    aggregator.assigned.insert(id);
+    assigned_[id] = free;
     leaving_.insert(number);
     orders.push_back({number, aggregator.address});
   }
   const auto asked = static_cast<size_t>(
       std::count_if(aggregators_.begin(), aggregators_.end(),
                     [](const auto& entry) { return entry.second.address.empty(); }));
-  size_t excess = DirectCount() > most_direct_ ? DirectCount() - most_direct_ : 0;
+  size_t excess = DirectCount() > max_direct_ ? DirectCount() - max_direct_ : 0;
   excess -= std::min(excess, asked * kFanOut);
   for (auto next = movable_.begin(); excess != 0 && next != movable_.end();) {
     const uint64_t number = *next;

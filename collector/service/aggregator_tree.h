@@ -11,7 +11,7 @@
 
 namespace rollcall::service {
 
-// As long as more than `most_direct` agents attach to the collector itself, some of these are asked
+// As long as more than `max_direct` agents attach to the collector itself, some of these are asked
 // to be aggregators, and others to attach to one. A job of fewer nodes has no aggregator. A pure
 // state machine, not thread-safe.
 class AggregatorTree {
@@ -19,7 +19,7 @@ class AggregatorTree {
   // The most agents of one aggregator.
   static constexpr size_t kFanOut = 64;
 
-  explicit AggregatorTree(size_t most_direct) : most_direct_(most_direct) {}
+  explicit AggregatorTree(size_t max_direct) : max_direct_(max_direct) {}
 
   struct Agent {
     uint64_t id = 0;          // its own; 0: it has none
@@ -47,16 +47,16 @@ class AggregatorTree {
 
  private:
   struct Aggregator {
-    std::string address;      // empty: it has been asked
-    std::set<uint64_t> told;  // ids of agents that were told to connect to it and have not yet
+    std::string address;          // empty: it has been asked
+    std::set<uint64_t> assigned;  // ids of agents that were told to connect to it and have not yet
     size_t attached = 0;
     size_t missed = 0;  // agents in a row that could not reach it
-    bool open() const { return !address.empty() && load() < kFanOut && missed < kMostMissed; }
-    size_t load() const { return told.size() + attached; }
+    bool open() const { return !address.empty() && load() < kFanOut && missed < kMaxMissed; }
+    size_t load() const { return assigned.size() + attached; }
   };
 
   // An aggregator that this many agents in a row cannot reach gets no further agents.
-  static constexpr size_t kMostMissed = 3;
+  static constexpr size_t kMaxMissed = 3;
 
   size_t DirectCount() const { return direct_ - leaving_.size(); }
   // An aggregator with a free place; 0: none.
@@ -64,13 +64,13 @@ class AggregatorTree {
   // The agent is connected again, or at its new place: its reservation ends.
   void Release(const Agent& agent);
 
-  const size_t most_direct_;
+  const size_t max_direct_;
   std::map<uint64_t, Agent> agents_;
   size_t direct_ = 0;           // of them
   std::set<uint64_t> movable_;  // direct agents that may be told to connect elsewhere
   std::set<uint64_t> leaving_;  // direct agents that were told to connect elsewhere
   std::map<uint64_t, Aggregator> aggregators_;
-  std::map<uint64_t, uint64_t> told_;  // aggregator by agent id
+  std::map<uint64_t, uint64_t> assigned_;  // aggregator by agent id
 };
 
 }  // namespace rollcall::service

@@ -23,14 +23,14 @@ namespace rollcall::service {
 namespace {
 
 // Requests queued for an agent that does not read them.
-constexpr size_t kMostQueued = 4096;
-constexpr size_t kMostAgents = 16384;
+constexpr size_t kMaxQueued = 4096;
+constexpr size_t kMaxAgents = 16384;
 // A connection without a gRPC handshake by then is closed: any user can open one.
 constexpr int kHandshakeMs = 5000;
 // A connection without a call is closed, too: a call needs the token, and an agent always has one.
 constexpr int kIdleMs = 10000;
 // How long the last requests may take to be sent before the server stops.
-constexpr auto kFlushPatience = std::chrono::seconds(1);
+constexpr auto kFlushTimeout = std::chrono::seconds(1);
 constexpr auto kFlushTick = std::chrono::milliseconds(5);
 
 class Server;
@@ -39,7 +39,7 @@ class Server;
 // the handler holds it through AgentLink.
 class Session : public AgentLink, public std::enable_shared_from_this<Session> {
  public:
-  Session(Server* server, int most_unread) : server_(server), most_unread_(most_unread) {}
+  Session(Server* server, int max_unread) : server_(server), max_unread_(max_unread) {}
 
   // Called by gRPC; deletes itself in OnDone.
   class Reactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
@@ -72,7 +72,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
 
   void Send(const rpc::CollectorMessage& message) override {
     const std::lock_guard lock(mutex_);
-    if (closing_ || queue_.size() >= kMostQueued) return;
+    if (closing_ || queue_.size() >= kMaxQueued) return;
     queue_.push_back(message);
     WriteNext();
   }
@@ -80,7 +80,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   void Consumed() override {
     const std::lock_guard lock(mutex_);
     --unread_;
-    if (!reading_ && !closing_ && unread_ < most_unread_) {
+    if (!reading_ && !closing_ && unread_ < max_unread_) {
       reading_ = true;
       reactor_->StartRead(&incoming_);
     }
@@ -113,7 +113,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
     ++unread_;
     handler_->Message(number_, std::move(incoming_));
     incoming_.Clear();
-    reading_ = !closing_ && unread_ < most_unread_;
+    reading_ = !closing_ && unread_ < max_unread_;
     if (reading_) reactor_->StartRead(&incoming_);
   }
 
@@ -133,7 +133,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   void OnDone();
 
   Server* const server_;
-  const int most_unread_;
+  const int max_unread_;
   AgentHandler* handler_ = nullptr;
   uint64_t number_ = 0;
   std::mutex mutex_;
@@ -160,7 +160,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   ~Server() override {
     listener_.reset();
     // An agent that misses the order to stop would stay, and with it its node's traces.
-    const auto deadline = std::chrono::steady_clock::now() + kFlushPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kFlushTimeout;
     while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kFlushTick);
     }
@@ -191,7 +191,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     tls_ = accept(credentials);
     plain_text_ = accept(grpc::InsecureServerCredentials());
     builder.RegisterService(this);
-    builder.SetMaxReceiveMessageSize(limits_.most_message_bytes);
+    builder.SetMaxReceiveMessageSize(limits_.max_message_bytes);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
@@ -213,10 +213,10 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
       grpc::CallbackServerContext* context) override {
     if (!HasToken(*context)) return new RefusingReactor(kNoToken);
-    auto session = std::make_shared<Session>(this, limits_.most_unread);
+    auto session = std::make_shared<Session>(this, limits_.max_unread);
     {
       const std::lock_guard lock(mutex_);
-      if (sessions_.size() >= kMostAgents) {
+      if (sessions_.size() >= kMaxAgents) {
         return new RefusingReactor({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
       }
       sessions_.insert(session);
@@ -245,7 +245,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     for (const auto& session : sessions_) session->Send(message);
   }
 
-  void Forget(const std::shared_ptr<Session>& session) {
+  void RemoveSession(const std::shared_ptr<Session>& session) {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);
   }
@@ -283,7 +283,7 @@ void Session::OnDone() {
     closing_ = true;
   }
   handler_->Leave(number_);
-  server_->Forget(shared_from_this());
+  server_->RemoveSession(shared_from_this());
 }
 
 }  // namespace
@@ -292,8 +292,8 @@ std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::st
                                        AgentHandler* handler, std::string* problem,
                                        const ServerLimits& limits) {
   auto server = std::make_unique<Server>(token, handler, limits);
-  if (token.size() < rpc::kLeastTokenSize) {
-    *problem = fmt::format("the token has fewer than {} characters", rpc::kLeastTokenSize);
+  if (token.size() < rpc::kMinTokenSize) {
+    *problem = fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize);
     return nullptr;
   }
   if (!server->Listen(address, problem)) return nullptr;

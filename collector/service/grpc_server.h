@@ -10,9 +10,9 @@
 namespace rollcall::service {
 
 struct ServerLimits {
-  int most_message_bytes = 4 << 20;
+  int max_message_bytes = 4 << 20;
   // Messages of one agent that have been read and not yet handled.
-  int most_unread = 16;
+  int max_unread = 16;
 };
 
 // Serves agents for an AgentHandler until it is destroyed. Every call must carry the token;

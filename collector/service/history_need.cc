@@ -15,15 +15,15 @@ namespace rollcall::service {
 namespace {
 
 // A finding may name thousands of ranks that did the same.
-constexpr size_t kMostNamed = 8;
+constexpr size_t kMaxNamed = 8;
 // Non-blocking calls that a process may have made since.
 constexpr uint64_t kRecordsBesides = 4;
 // Some members of a communicator may have made this many calls after one that other members are
 // still in.
-constexpr uint64_t kMostCallsLater = 4;
+constexpr uint64_t kMaxCallsLater = 4;
 
 // The call path of the open call.
-uint32_t Stands(const Process& process) {
+uint32_t CurrentEvent(const Process& process) {
   return process.open_calls.empty() ? kNoIndex : process.open_calls.front().event.call_path;
 }
 
@@ -64,7 +64,7 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
     const Process& process = trace.processes[member.process];
     const Checkpoint last = LastCheckpoint(member).value_or(Checkpoint{});
     const bool alive = process.end.how == ProcessEnd::How::kAlive;
-    classes.Add({member.entered, last.semantic_hash, last.path_hash, Stands(process), alive},
+    classes.Add({member.entered, last.semantic_hash, last.path_hash, CurrentEvent(process), alive},
                 member.process);
   }
   return classes.Representatives();
@@ -72,7 +72,7 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
 
 }  // namespace
 
-CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
+CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes) {
   CountsNeed need;
   for (const Communicator& communicator : trace.communicators) {
     // The newest call that all members have made. Members that finish their part early may be in a
@@ -86,7 +86,7 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
       highest = std::max(highest, member.entered);
       all_in_calls &= !trace.processes[member.process].open_calls.empty();
     }
-    if (!all_in_calls || highest - number > kMostCallsLater) continue;
+    if (!all_in_calls || highest - number > kMaxCallsLater) continue;
     std::set<uint32_t> cut;
     bool counted = false;
     for (const uint32_t index : communicator.members) {
@@ -105,14 +105,14 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes) {
     const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
     const uint64_t records = std::bit_ceil(kRecordsBesides + (1 + highest - number) * 2 * parts);
     if (!counted || members > ring::kMaxCountValues) continue;
-    if (records * sizeof(ring::Record) * cut.size() > most_bytes) continue;
+    if (records * sizeof(ring::Record) * cut.size() > max_bytes) continue;
     need.processes.merge(cut);
     need.newest_records = std::max(need.newest_records, records);
   }
   return need;
 }
 
-std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, size_t most) {
+std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& report, size_t most) {
   std::set<uint32_t> chosen;
   const auto add = [&](const std::vector<uint32_t>& processes) {
     for (const uint32_t process : processes) {
@@ -121,7 +121,7 @@ std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, s
   };
   const auto add_ranks = [&](const Finding& finding, const std::vector<int32_t>& ranks) {
     std::vector<uint32_t> processes = ProcessesOf(trace, finding, ranks);
-    if (processes.size() > kMostNamed) processes.resize(kMostNamed);
+    if (processes.size() > kMaxNamed) processes.resize(kMaxNamed);
     add(processes);
   };
   for (const Finding& finding : report.findings) {
@@ -143,7 +143,8 @@ std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, s
   }
   // A process that waits at another place may be part of the hang.
   Classes<uint32_t> places;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) places.Add(Stands(trace.processes[p]), p);
+  for (uint32_t p = 0; p < trace.processes.size(); ++p)
+    places.Add(CurrentEvent(trace.processes[p]), p);
   add(places.Representatives());
   return chosen;
 }

@@ -19,13 +19,13 @@ struct CountsNeed {
   uint64_t newest_records = 0;   // so many hold the call with its counts
 };
 
-// Empty if there is no such call, or if its counts take more than `most_bytes` in all. Pure.
-CountsNeed MissingCounts(const Trace& trace, uint64_t most_bytes);
+// Empty if there is no such call, or if its counts take more than `max_bytes` in all. Pure.
+CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes);
 
 // Indices into trace.processes, at most `most`. For each finding: its culprits and the members of
 // its communicator; if those are too many, one member of each class that made the same calls (by
 // checkpoints). Then one process for each place at which processes wait. Pure.
-std::set<uint32_t> WorthWholeHistory(const Trace& trace, const Report& report, size_t most);
+std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& report, size_t most);
 
 }  // namespace rollcall::service
 

@@ -80,7 +80,7 @@ void JobState::OnProcessEvent(const rpc::ProcessEvent& event) {
   found->second.abnormal = event.abnormal();
 }
 
-void JobState::Forget(uint64_t agent) {
+void JobState::RemoveAgent(uint64_t agent) {
   std::erase_if(processes_, [agent](const auto& entry) { return entry.second.agent == agent; });
 }
 
@@ -159,16 +159,16 @@ bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const
   if (Repeats(suspicion)) return since_ns >= gap_ns_;
   const bool others_compute =
       suspicion.reason == Reason::kSomeWait || suspicion.reason == Reason::kMismatch;
-  if (!others_compute) return since_ns >= (suspicion.reason == reason_ ? kLeastGapNs : 0);
-  return since_ns >= std::clamp(cost_ns_ * kCostFactor, kLeastGapNs, kMostCostGapNs);
+  if (!others_compute) return since_ns >= (suspicion.reason == reason_ ? kMinGapNs : 0);
+  return since_ns >= std::clamp(cost_ns_ * kCostFactor, kMinGapNs, kMaxCostGapNs);
 }
 
 void DiagnosisThrottle::Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns,
                             int64_t end_ns) {
   const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
-  gap_ns_ = again ? std::min(gap_ns_ * 2, kMostGapNs) : kLeastGapNs;
+  gap_ns_ = again ? std::min(gap_ns_ * 2, kMaxGapNs) : kMinGapNs;
   // A verdict stands until a process moves; still, other problems may be found later.
-  if (outcome == Outcome::kVerdict) gap_ns_ = kMostGapNs;
+  if (outcome == Outcome::kVerdict) gap_ns_ = kMaxGapNs;
   fingerprint_ = suspicion.fingerprint;
   reason_ = suspicion.reason;
   ended_ns_ = end_ns;

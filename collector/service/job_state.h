@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collector/service/progress_steps.h"
+#include "collector/service/progress_times.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -47,9 +47,9 @@ class JobState {
   // `agent` is any number that names a connection. All times are of one monotonic clock.
   void OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns);
   void OnProcessEvent(const rpc::ProcessEvent& event);
-  // Forgets the processes of that connection: the agent is gone, or another one has taken its
+  // Removes the processes of that connection: the agent is gone, or another one has taken its
   // place.
-  void Forget(uint64_t agent);
+  void RemoveAgent(uint64_t agent);
 
   Suspicion Check(int64_t now_ns) const;
   // The rings did not confirm the mismatch: the digests were torn or of different moments.
@@ -116,15 +116,15 @@ class DiagnosisThrottle {
   void Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns, int64_t end_ns);
 
  private:
-  static constexpr int64_t kLeastGapNs = 200'000'000;
-  static constexpr int64_t kMostGapNs = 30'000'000'000;
+  static constexpr int64_t kMinGapNs = 200'000'000;
+  static constexpr int64_t kMaxGapNs = 30'000'000'000;
   static constexpr int64_t kCostFactor = 10;
-  static constexpr int64_t kMostCostGapNs = 10'000'000'000;
+  static constexpr int64_t kMaxCostGapNs = 10'000'000'000;
   uint64_t fingerprint_ = 0;
   Reason reason_ = Reason::kNone;
   int64_t ended_ns_ = 0;
   int64_t cost_ns_ = -1;  // of the last diagnosis; -1: none yet
-  int64_t gap_ns_ = kLeastGapNs;
+  int64_t gap_ns_ = kMinGapNs;
 };
 
 }  // namespace rollcall::service

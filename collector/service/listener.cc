@@ -166,7 +166,7 @@ void Listener::Accept(int listener) {
     const bool few_left =
         none_left || static_cast<uint64_t>(fd.get()) + kReservedDescriptors >= files.rlim_cur;
     bool made_room = false;
-    if (!silent_.empty() && (few_left || silent_.size() >= kMostSilent)) {
+    if (!silent_.empty() && (few_left || silent_.size() >= kMaxSilent)) {
       made_room = !HandOverOnFirstByte(&silent_.front());
       silent_.pop_front();
     }
@@ -188,7 +188,7 @@ void Listener::Accept(int listener) {
 }
 
 void Listener::NoteLimitOnce(uint64_t limit) {
-  if (std::exchange(told_, true)) return;
+  if (std::exchange(limit_noted_, true)) return;
   PrintLine(fmt::format(
       "more agents cannot connect: no free descriptors (limit {}); raise it: ulimit -n", limit));
 }

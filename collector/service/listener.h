@@ -16,12 +16,12 @@ namespace rollcall::service {
 
 // gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor: a client that
 // opens enough connections would lock out all agents. Here a connection is handed over once it has
-// sent the first bytes of TLS or, from this machine, of HTTP/2. At most kMostSilent connections
+// sent the first bytes of TLS or, from this machine, of HTTP/2. At most kMaxSilent connections
 // have not; the oldest of them is closed for another one. Some descriptors are always reserved for
 // the rest of the process.
 class Listener {
  public:
-  static constexpr size_t kMostSilent = 512;
+  static constexpr size_t kMaxSilent = 512;
   enum class Protocol : uint8_t { kTls, kPlainText };
   // Takes the connection `fd`, which was accepted on the socket `listener`.
   using HandOver = std::function<void(Protocol protocol, int listener, int fd)>;
@@ -58,7 +58,7 @@ class Listener {
   UniqueFd stop_;  // an eventfd
   HandOver hand_over_;
   std::deque<Silent> silent_;  // the oldest first
-  bool told_ = false;
+  bool limit_noted_ = false;
   std::thread thread_;
 };
 

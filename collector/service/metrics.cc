@@ -133,7 +133,8 @@ void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string*
   }
 }
 
-void Metrics::AppendCollector(const JobState& state, const Standing& now, std::string* text) const {
+void Metrics::AppendCollector(const JobState& state, const MonitorState& now,
+                              std::string* text) const {
   AppendOne("rollcall_agents", "gauge", "Connected agents.", now.agents, text);
   AppendOne("rollcall_relayed_agents", "gauge", "Connected agents that attach to an aggregator.",
             now.relayed_agents, text);
@@ -159,13 +160,13 @@ void Metrics::AppendCollector(const JobState& state, const Standing& now, std::s
             text);
 }
 
-void Metrics::Publish(const JobState& state, const Standing& now, int64_t now_ns) {
+void Metrics::Publish(const JobState& state, const MonitorState& now, int64_t now_ns) {
   std::string text;
   AppendCollector(state, now, &text);
   AppendRanks(state, published_ns_ == 0 ? 0 : now_ns - published_ns_, &text);
   published_ns_ = now_ns;
   std::vector<Progress> all = Summarize(state, now_ns);
-  const size_t left_out = all.size() - std::min(all.size(), kMostCommunicators);
+  const size_t left_out = all.size() - std::min(all.size(), kMaxCommunicators);
   all.resize(all.size() - left_out);
   AppendOne("rollcall_communicators_left_out", "gauge",
             "Communicators beyond the largest, for which no series is kept.", left_out, &text);

@@ -29,10 +29,10 @@ class Metrics {
   static constexpr int64_t kCostFactor = 50;
   // Beyond this number the smallest communicators are left out and counted in
   // rollcall_communicators_left_out.
-  static constexpr size_t kMostCommunicators = 1000;
+  static constexpr size_t kMaxCommunicators = 1000;
 
   // State that the monitor adds.
-  struct Standing {
+  struct MonitorState {
     size_t agents = 0;          // connected
     size_t relayed_agents = 0;  // of them, those that attach to an aggregator
     bool suspected = false;
@@ -48,7 +48,7 @@ class Metrics {
     return now_ns - published_ns_ >= std::max(kPeriodNs, kCostFactor * cost_ns_);
   }
   // Makes the text of the current state.
-  void Publish(const JobState& state, const Standing& now, int64_t now_ns);
+  void Publish(const JobState& state, const MonitorState& now, int64_t now_ns);
   // How long the newest Publish() took.
   void OnPublished(int64_t cost_ns) { cost_ns_ = cost_ns; }
 
@@ -74,16 +74,16 @@ class Metrics {
     uint64_t job = 0;
     int32_t size = 0;
     uint64_t entered_by_first = 0;
-    uint64_t entered_by_last = UINT64_MAX;   // of the members that were heard of
+    uint64_t entered_by_last = UINT64_MAX;   // of the members that have reported
     uint64_t completed_by_all = UINT64_MAX;  // likewise
     size_t waiting = 0;
     int64_t longest_wait_ns = 0;
   };
 
-  // Forgets processes that `state` no longer has, and communicators without live members.
+  // Removes processes that `state` no longer has, and communicators without live members.
   std::vector<Progress> Summarize(const JobState& state, int64_t now_ns);
   void AppendRanks(const JobState& state, int64_t passed_ns, std::string* text);
-  void AppendCollector(const JobState& state, const Standing& now, std::string* text) const;
+  void AppendCollector(const JobState& state, const MonitorState& now, std::string* text) const;
 
   std::unordered_map<uint64_t, Communicator> communicators_;        // by key
   std::unordered_map<uint64_t, std::vector<OpenCall>> open_calls_;  // by process

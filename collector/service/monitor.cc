@@ -12,7 +12,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/service/history_need.h"
-#include "collector/service/patience.h"
+#include "collector/service/report_delay.h"
 
 namespace rollcall::service {
 namespace {
@@ -22,22 +22,22 @@ constexpr int64_t kTickNs = 25'000'000;
 constexpr int64_t kCheckCostFactor = 50;
 constexpr int kLastLooks = 3;
 // Limits of the problems that agents report.
-constexpr size_t kMostProblems = 16;
-constexpr size_t kMostProblemBytes = 512;
-constexpr size_t kMostAddressBytes = 256;
+constexpr size_t kMaxProblems = 16;
+constexpr size_t kMaxProblemBytes = 512;
+constexpr size_t kMaxAddressBytes = 256;
 // In jobs of up to this many processes, whole rings are read.
 constexpr size_t kWholeProcesses = 64;
 // In larger jobs, the tables beside the newest records show what each process does and where it is.
 constexpr uint64_t kBriefRecords = 4;
 // Limit of all counts that are requested to compare a call of v-collectives.
-constexpr uint64_t kMostCountsBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxCountsBytes = uint64_t{256} << 20;
 // Whole rings may show that further rings are needed.
 constexpr int kHistoryRounds = 3;
 // The number of records in all that is requested when the cause may lie further back, or the job is
 // over. A process has two ring buffers.
 constexpr uint64_t kFirstRecords = 1 << 18;
-constexpr uint64_t kLeastRecords = 64;
-constexpr uint64_t kMostRecords = 256;
+constexpr uint64_t kMinRecords = 64;
+constexpr uint64_t kMaxRecords = 256;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
@@ -49,14 +49,14 @@ bool EndedWell(const Report& report) {
 
 Monitor::Monitor(MonitorOptions options)
     : options_(std::move(options)),
-      agents_(options_.most_held_bytes),
-      tree_(options_.most_direct_agents),
+      agents_(options_.max_held_bytes),
+      tree_(options_.max_direct_agents),
       state_({.times = options_.times}),
-      queries_(options_.answer_patience_ns, static_cast<bool>(options_.on_evidence), &agents_,
+      queries_(options_.answer_timeout_ns, static_cast<bool>(options_.on_evidence), &agents_,
                &state_, [this](int64_t until_ns) { HandleEvents(until_ns); }),
-      looks_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_,
-             [this](const std::function<void()>& task) { RunApart(task); }),
-      standing_(options_.times),
+      live_trace_builder_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_,
+                          [this](const std::function<void()>& task) { RunTask(task); }),
+      active_findings_(options_.times),
       tasks_([this] {
         { const std::lock_guard lock(mutex_); }  // no thread is between its check and its wait
         changed_.notify_all();
@@ -97,10 +97,10 @@ void Monitor::DiagnoseNow(std::function<void()> then) {
   after_diagnosis_ = std::move(then);
 }
 
-Monitor::Final Monitor::Finish(const FinalPass& look) {
+Monitor::Final Monitor::Finish(const FinalPass& pass) {
   std::unique_lock lock(mutex_);
-  final_pass_ = look;
-  finish_asked_ = true;
+  final_pass_ = pass;
+  finish_requested_ = true;
   changed_.notify_all();
   changed_.wait(lock, [this] { return finished_; });
   return std::move(final_);
@@ -108,7 +108,8 @@ Monitor::Final Monitor::Finish(const FinalPass& look) {
 
 void Monitor::Run() {
   for (;;) {
-    HandleEvents(Monotonic() + kTickNs, [this] { return stop_ || (finish_asked_ && !finished_); });
+    HandleEvents(Monotonic() + kTickNs,
+                 [this] { return stop_ || (finish_requested_ && !finished_); });
     const bool due = Monotonic() - checked_ns_ >= check_gap_ns_;
     if (due && std::exchange(unchecked_, false)) {
       WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
@@ -117,7 +118,7 @@ void Monitor::Run() {
     {
       std::unique_lock lock(mutex_);
       if (stop_) return;
-      if (finish_asked_ && !finished_) {
+      if (finish_requested_ && !finished_) {
         lock.unlock();
         FinishNow();
         lock.lock();
@@ -128,17 +129,18 @@ void Monitor::Run() {
       std::swap(after_diagnosis, after_diagnosis_);
     }
     if (!due && !after_diagnosis) continue;
-    // Not while a look waits for answers: an agent that changes its connection drops pending
+    // Not while a live trace waits for answers: an agent that changes its connection drops pending
     // answers.
     SendOrders();
-    ForgetLostAgents();
+    RemoveLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
     // The cost depends on the number of processes, even if few have sent a digest.
     check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
     PublishMetrics(suspicion, now);
-    const bool asked = after_diagnosis || withdrawn_ || now >= standing_.NextDiagnosisNs();
-    if (asked || pacer_.MayRun(suspicion, now)) RunDiagnosis(suspicion, asked);
+    const bool requested =
+        after_diagnosis || withdrawn_ || now >= active_findings_.NextDiagnosisNs();
+    if (requested || throttle_.MayRun(suspicion, now)) RunDiagnosis(suspicion, requested);
     if (after_diagnosis) after_diagnosis();
   }
 }
@@ -150,7 +152,7 @@ void Monitor::PublishMetrics(const Suspicion& suspicion, int64_t now) {
                             {.agents = agents_.connected(),
                              .relayed_agents = tree_.relayed(),
                              .suspected = suspicion.reason != Reason::kNone,
-                             .findings = standing_.Counts()},
+                             .findings = active_findings_.Counts()},
                             now);
   options_.metrics->OnPublished(Monotonic() - begin);
 }
@@ -184,14 +186,14 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
   unchecked_ |= !events.empty();
 }
 
-void Monitor::RunApart(const std::function<void()>& task) {
+void Monitor::RunTask(const std::function<void()>& task) {
   tasks_.Start(task);
   const auto done = [this] { return tasks_.done(); };
   while (!done()) HandleEvents(Monotonic() + kTickNs, done);
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
-  for (const uint64_t replaced : agents_.AcceptHello(number, hello)) Forget(replaced);
+  for (const uint64_t replaced : agents_.AcceptHello(number, hello)) RemoveAgent(replaced);
   if (!agent.hello_received) return;
   tree_.Add(number, {.id = hello.agent_id(),
                      .aggregator = agent.link->aggregator(),
@@ -213,8 +215,8 @@ void Monitor::SendOrders() {
   }
 }
 
-void Monitor::Forget(uint64_t agent) {
-  state_.Forget(agent);
+void Monitor::RemoveAgent(uint64_t agent) {
+  state_.RemoveAgent(agent);
   tree_.Remove(agent);
   queries_.GiveUpOn(agent);
 }
@@ -242,7 +244,7 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
   } else if (message.has_aggregator()) {
-    tree_.OnAggregator(number, CleanText(message.aggregator().address(), kMostAddressBytes));
+    tree_.OnAggregator(number, CleanText(message.aggregator().address(), kMaxAddressBytes));
   } else if (message.has_problem()) {
     Note(*agent, message.problem().text());
   } else if (message.has_journal()) {
@@ -253,17 +255,17 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
 }
 
 void Monitor::Note(const Agent& agent, const std::string& problem) {
-  const std::string text = CleanText(problem, kMostProblemBytes);
+  const std::string text = CleanText(problem, kMaxProblemBytes);
   // Many nodes may report the same problem.
-  if (!options_.on_note || problems_.size() >= kMostProblems || !problems_.insert(text).second) {
+  if (!options_.on_note || problems_.size() >= kMaxProblems || !problems_.insert(text).second) {
     return;
   }
   options_.on_note(fmt::format("the agent on {}: {}", agent.host, text));
 }
 
-void Monitor::ForgetLostAgents() {
+void Monitor::RemoveLostAgents() {
   for (const auto& [number, agent] : agents_.TakeLost(Monotonic(), options_.lost_after_ns)) {
-    Forget(number);
+    RemoveAgent(number);
     tree_.GiveUp(agent.id);
     if (!options_.on_note || !agent.hello_received) continue;
     options_.on_note(
@@ -274,8 +276,8 @@ void Monitor::ForgetLostAgents() {
 }
 
 uint64_t Monitor::MoreRecords() const {
-  return std::clamp(kFirstRecords / std::max<size_t>(1, state_.processes().size()), kLeastRecords,
-                    kMostRecords);
+  return std::clamp(kFirstRecords / std::max<size_t>(1, state_.processes().size()), kMinRecords,
+                    kMaxRecords);
 }
 
 bool Monitor::IsLarge() const { return state_.processes().size() > kWholeProcesses; }
@@ -285,19 +287,19 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
   return reason == Reason::kSomeWait ? MoreRecords() : 0;
 }
 
-bool Monitor::FetchCounts(const Look& look, const Report& report) {
+bool Monitor::FetchCounts(const LiveTrace& live, const Report& report) {
   // Whole rings include the counts, if there are any.
   if (!IsLarge() || options_.on_evidence) return false;
-  // A healthy job may be in a long call at every look.
+  // A healthy job may be in a long call at every diagnosis.
   if (report.no_progress_ns < options_.times.stall_after_ns &&
       !agents_.MayFetchWhileComputing(Monotonic())) {
     return false;
   }
-  const CountsNeed need = MissingCounts(look.trace, kMostCountsBytes);
+  const CountsNeed need = MissingCounts(live.trace, kMaxCountsBytes);
   AgentQueries::Rings wanted{.newest_records = need.newest_records};
   for (const uint32_t process : need.processes) {
-    if (process >= look.observed.size()) continue;
-    const uint64_t id = look.observed[process].id;
+    if (process >= live.observed.size()) continue;
+    const uint64_t id = live.observed[process].id;
     if (!queries_.FetchedWhole(id)) wanted.processes.insert(id);
   }
   if (wanted.processes.empty()) return false;
@@ -305,26 +307,26 @@ bool Monitor::FetchCounts(const Look& look, const Report& report) {
   return true;
 }
 
-bool Monitor::FetchHistory(Look* look, const Report& report, AgentQueries::Rings first) {
+bool Monitor::FetchHistory(LiveTrace* live, const Report& report, AgentQueries::Rings first) {
   first.newest_records = 0;
   // The evidence has all rings of one moment.
   const bool all = options_.on_evidence || !IsLarge();
   if (all) {
     if (queries_.newest_records() == 0 || report.findings.empty()) return false;
   } else {
-    for (const uint32_t process : WorthWholeHistory(look->trace, report, kWholeProcesses)) {
-      if (process >= look->observed.size()) continue;
-      const uint64_t id = look->observed[process].id;
+    for (const uint32_t process : SelectForWholeHistory(live->trace, report, kWholeProcesses)) {
+      if (process >= live->observed.size()) continue;
+      const uint64_t id = live->observed[process].id;
       if (!queries_.FetchedWhole(id)) first.processes.insert(id);
     }
     if (first.processes.empty()) return false;
   }
-  look->evidence = {};  // rings are large: only those of one look are kept
+  live->evidence = {};  // rings are large: only those of one live trace are kept
   queries_.FetchRings(first);
   return true;
 }
 
-void Monitor::DiagnoseWithHistory(Look* look, const Report* report,
+void Monitor::DiagnoseWithHistory(LiveTrace* live, const Report* report,
                                   const AgentQueries::Rings& first,
                                   const std::function<void()>& diagnose) {
   const auto said = [&] {
@@ -334,10 +336,10 @@ void Monitor::DiagnoseWithHistory(Look* look, const Report* report,
     }
     return findings;
   };
-  if (FetchCounts(*look, *report)) diagnose();
+  if (FetchCounts(*live, *report)) diagnose();
   for (int round = 0; round < kHistoryRounds; ++round) {
     const auto before = said();
-    if (!FetchHistory(look, *report, first)) return;
+    if (!FetchHistory(live, *report, first)) return;
     diagnose();
     if (!report->findings.empty() && said() == before) return;
   }
@@ -350,19 +352,19 @@ std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
 }
 
 void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved) {
-  if (interrupted_ || standing_.empty()) return;
-  const Withdrawal withdrawal = standing_.Withdraw(moved);
+  if (interrupted_ || active_findings_.empty()) return;
+  const Withdrawal withdrawal = active_findings_.Withdraw(moved);
   if (withdrawal.keys.empty()) return;
   withdrawn_ = true;
   if (options_.on_withdrawal) options_.on_withdrawal(withdrawal);
 }
 
-Report Monitor::DiagnoseLive(const Look& look) const {
-  Report report = Diagnose(look.trace, {.stall_after_ns = options_.times.stall_after_ns});
+Report Monitor::DiagnoseLive(const LiveTrace& live) const {
+  Report report = Diagnose(live.trace, {.stall_after_ns = options_.times.stall_after_ns});
   const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
     // If one of two processes ended and still appears alive, the order of the ends is unknown.
-    const bool torn = look.ended_meanwhile.contains(finding.world);
-    return finding.hangs ? torn || !StoodStill(look.trace, finding)
+    const bool torn = live.ended_meanwhile.contains(finding.world);
+    return finding.hangs ? torn || !StoodStill(live.trace, finding)
                          : torn && BasisOf(finding.kind) == KindBasis::kFact;
   });
   const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
@@ -386,24 +388,25 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
   return ids;
 }
 
-void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
+void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
   const int64_t begin = Monotonic();
-  if (suspicion.reason == Reason::kSomeWait && !asked && !agents_.MayFetchWhileComputing(begin)) {
-    pacer_.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, begin, Monotonic());
+  if (suspicion.reason == Reason::kSomeWait && !requested &&
+      !agents_.MayFetchWhileComputing(begin)) {
+    throttle_.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, begin, Monotonic());
     return;
   }
   if (options_.live_stacks && !suspicion.stalled.empty()) queries_.FetchStacks(suspicion.stalled);
   AgentQueries::Rings first{.newest_records = FirstRecords(suspicion.reason)};
-  Look look;
+  LiveTrace live;
   Report report;
   int64_t collected = 0;
-  bool named = false;  // the code in the look is to be symbolized
+  bool named = false;  // the code in the live trace is to be symbolized
   const auto diagnose = [&] {
-    RunApart([&look] { look = {}; });  // a large job leaves no memory for two looks
-    look = looks_.Build(false, false);
+    RunTask([&live] { live = {}; });  // a large job leaves no memory for two live traces
+    live = live_trace_builder_.Build(false, false);
     collected = Monotonic();
-    if (named) queries_.Symbolize(&look.trace);
-    RunApart([&] { report = DiagnoseLive(look); });
+    if (named) queries_.Symbolize(&live.trace);
+    RunTask([&] { report = DiagnoseLive(live); });
   };
   const auto fetch_and_diagnose = [&] {
     queries_.FetchRings(first);
@@ -418,7 +421,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   }
   // The rings are newer than the digests: a rank may have passed the threshold in between.
   if (options_.live_stacks && suspicion.stalled.empty()) {
-    const std::vector<uint64_t> stalled = CalledStalled(look.trace, report);
+    const std::vector<uint64_t> stalled = CalledStalled(live.trace, report);
     if (!stalled.empty()) {
       queries_.FetchStacks(stalled);
       fetch_and_diagnose();
@@ -427,23 +430,24 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
   // No rank computes and nothing was found: the diagnosis may need older calls.
   const bool all_stand =
       (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
-      pacer_.Repeats(suspicion);
+      throttle_.Repeats(suspicion);
   const bool worth = all_stand || IsReportable(report, options_.times.stall_after_ns);
   const auto diagnose_named = [&] {
     named = true;
     diagnose();
   };
-  if (worth) DiagnoseWithHistory(&look, &report, first, diagnose_named);
+  if (worth) DiagnoseWithHistory(&live, &report, first, diagnose_named);
   if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
   const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
-  const int64_t patience =
-      fruitful && !asked ? Patience(look.trace, report, begin - agents_.last_joined_ns()) : 0;
-  if (patience == 0) {
-    patient_since_ns_ = 0;
+  const int64_t delay = fruitful && !requested
+                            ? ReportDelay(live.trace, report, begin - agents_.last_joined_ns())
+                            : 0;
+  if (delay == 0) {
+    delayed_since_ns_ = 0;
   } else {
-    if (patient_since_ns_ == 0) patient_since_ns_ = begin;
-    if (begin - patient_since_ns_ < patience) {
-      pacer_.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, begin, Monotonic());
+    if (delayed_since_ns_ == 0) delayed_since_ns_ = begin;
+    if (begin - delayed_since_ns_ < delay) {
+      throttle_.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, begin, Monotonic());
       return;
     }
   }
@@ -453,41 +457,42 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool asked) {
     if (options_.on_evidence) queries_.RequestEnvironments();
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
-      queries_.Symbolize(&look.trace);
-      RunApart([&] { report = DiagnoseLive(look); });
+      queries_.Symbolize(&live.trace);
+      RunTask([&] { report = DiagnoseLive(live); });
     }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
-  ReportChanges(&look, report, fruitful, begin);
+  ReportChanges(&live, report, fruitful, begin);
   queries_.rings()->Clear();
   ActIfDue(report);
   using Outcome = DiagnosisThrottle::Outcome;
-  pacer_.Ran(suspicion, fruitful ? Outcome::kVerdict : Outcome::kNothing, begin, Monotonic());
+  throttle_.Ran(suspicion, fruitful ? Outcome::kVerdict : Outcome::kNothing, begin, Monotonic());
 }
 
-void Monitor::ReportChanges(Look* look, const Report& report, bool fruitful, int64_t begin_ns) {
-  using ReportDelta = StandingFindings::ReportDelta;
-  const ReportDelta news = standing_.Report(
-      fruitful ? SightingsOf(look->trace, report, look->observed) : std::vector<Sighting>{},
+void Monitor::ReportChanges(LiveTrace* live, const Report& report, bool fruitful,
+                            int64_t begin_ns) {
+  using ReportDelta = ActiveFindings::ReportDelta;
+  const ReportDelta news = active_findings_.Report(
+      fruitful ? FindingStates(live->trace, report, live->observed) : std::vector<FindingState>{},
       begin_ns);
   const bool changed = news == ReportDelta::kMoreRanks || withdrawn_;
   withdrawn_ = false;
   if (news == ReportDelta::kNew) {
-    if (options_.on_report) options_.on_report(look->trace, report);
+    if (options_.on_report) options_.on_report(live->trace, report);
   } else if (changed && options_.on_update) {
-    options_.on_update(look->trace, report);
+    options_.on_update(live->trace, report);
   }
   if (news != ReportDelta::kNone && options_.on_evidence) {
-    AddEnvironments(look);
-    options_.on_evidence(look->trace, report, look->evidence);
+    AddEnvironments(live);
+    options_.on_evidence(live->trace, report, live->evidence);
   }
 }
 
-void Monitor::AddEnvironments(Look* look) {
+void Monitor::AddEnvironments(LiveTrace* live) {
   queries_.AwaitEnvironments();
-  for (const auto& [number, node] : look->evidence_nodes) {
+  for (const auto& [number, node] : live->evidence_nodes) {
     const Agent* agent = agents_.Find(number);
-    if (agent != nullptr) look->evidence.nodes[node].environment = agent->environment;
+    if (agent != nullptr) live->evidence.nodes[node].environment = agent->environment;
   }
 }
 
@@ -497,7 +502,7 @@ void Monitor::ActIfDue(const Report& report) {
   // account.
   HandleEvents(Monotonic());
   WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
-  if (!standing_.AnyDue(Monotonic())) return;
+  if (!active_findings_.AnyDue(Monotonic())) return;
   NoteInterrupted();
   options_.on_due(report);
 }
@@ -511,22 +516,22 @@ void Monitor::NotifyAgents(const Report& report, int64_t collected_ns) {
   }
 }
 
-std::map<uint64_t, Movement> Monitor::LastMovements(const Look& look) {
+std::map<uint64_t, Movement> Monitor::LastMovements(const LiveTrace& live) {
   std::map<uint64_t, Movement> movements;
-  for (size_t i = 0; i < look.observed.size(); ++i) {
-    const Process& process = look.trace.processes[i];
+  for (size_t i = 0; i < live.observed.size(); ++i) {
+    const Process& process = live.trace.processes[i];
     const ProcessEnd& end = process.end;
-    movements[look.observed[i].id] = {
-        .activity = look.observed[i].activity,
+    movements[live.observed[i].id] = {
+        .activity = live.observed[i].activity,
         .gave_up = process.exit_mark == ring::ExitMark::kMpiAbort,
         .ended_well = end.how == ProcessEnd::How::kExited && end.status == 0 && !end.by_launcher};
   }
   return movements;
 }
 
-std::vector<std::string> Monitor::HostsOf(const Look& look) {
+std::vector<std::string> Monitor::HostsOf(const LiveTrace& live) {
   std::vector<std::string> hosts;
-  for (const uint64_t number : look.agents) {
+  for (const uint64_t number : live.agents) {
     const Agent* agent = agents_.Find(number);
     if (agent != nullptr) hosts.push_back(agent->host);
   }
@@ -539,14 +544,14 @@ void Monitor::FinishNow() {
   diagnose.stall_after_ns = options_.times.stall_after_ns;
   diagnose.job_ended = true;
   const bool time_is_up = diagnose.time_limit_ns >= 0;
-  if (final_pass_.await_agent) queries_.AwaitAnAgent();
+  if (final_pass_.await_agent) queries_.WaitForAgent();
   if (options_.on_evidence) queries_.RequestEnvironments();
-  Look look;
+  LiveTrace live;
   Final final;
   const auto build_and_diagnose = [&] {
-    look = {};
-    look = looks_.Build(true, time_is_up);
-    RunApart([&] { final.report = Diagnose(look.trace, diagnose); });
+    live = {};
+    live = live_trace_builder_.Build(true, time_is_up);
+    RunTask([&] { final.report = Diagnose(live.trace, diagnose); });
   };
   const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
   // The agents' last messages precede their snapshots. Ranks that outlive their launcher for longer
@@ -555,26 +560,26 @@ void Monitor::FinishNow() {
     queries_.FetchRings(first);
     build_and_diagnose();
     if (IsLarge() && !final.report.findings.empty()) {
-      DiagnoseWithHistory(&look, &final.report, first, build_and_diagnose);
+      DiagnoseWithHistory(&live, &final.report, first, build_and_diagnose);
     }
-    if (look.ended_meanwhile.empty() || !queries_.rings()->complete()) break;
+    if (live.ended_meanwhile.empty() || !queries_.rings()->complete()) break;
   }
   if (final_pass_.name_code || !EndedWell(final.report)) {
-    queries_.Symbolize(&look.trace);
-    final.report = Diagnose(look.trace, diagnose);
+    queries_.Symbolize(&live.trace);
+    final.report = Diagnose(live.trace, diagnose);
   }
-  final.ranks_seen = state_.ever_seen() || !look.trace.processes.empty();
-  WithdrawVoid([movements = LastMovements(look)](uint64_t id) -> std::optional<Movement> {
+  final.ranks_seen = state_.ever_seen() || !live.trace.processes.empty();
+  WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
     const auto found = movements.find(id);
     return found == movements.end() ? std::nullopt : std::optional(found->second);
   });
-  final.is_new = standing_.Report(SightingsOf(look.trace, final.report, look.observed),
-                                  Monotonic()) == StandingFindings::ReportDelta::kNew;
-  final.any_findings = !standing_.empty();
-  final.hosts = HostsOf(look);
-  if (options_.on_evidence) AddEnvironments(&look);
-  final.evidence = std::move(look.evidence);
-  final.trace = std::move(look.trace);
+  final.is_new = active_findings_.Report(FindingStates(live.trace, final.report, live.observed),
+                                         Monotonic()) == ActiveFindings::ReportDelta::kNew;
+  final.any_findings = !active_findings_.empty();
+  final.hosts = HostsOf(live);
+  if (options_.on_evidence) AddEnvironments(&live);
+  final.evidence = std::move(live.evidence);
+  final.trace = std::move(live.trace);
   const std::lock_guard lock(mutex_);
   final_ = std::move(final);
 }

@@ -22,34 +22,34 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
+#include "collector/service/active_findings.h"
 #include "collector/service/agent_queries.h"
 #include "collector/service/agent_table.h"
 #include "collector/service/aggregator_tree.h"
 #include "collector/service/job_state.h"
-#include "collector/service/look.h"
+#include "collector/service/live_trace.h"
 #include "collector/service/metrics.h"
-#include "collector/service/standing_findings.h"
 #include "collector/service/task_thread.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
 
-inline constexpr size_t kMostDirectAgents = 1024;
+inline constexpr size_t kMaxDirectAgents = 1024;
 
 struct MonitorOptions {
   ProgressTimes times = {};
   // How long agents may be silent when they are asked; data that has not arrived by then is left
   // out. While data arrives, it is waited for.
-  int64_t answer_patience_ns = 5'000'000'000;
+  int64_t answer_timeout_ns = 5'000'000'000;
   // An agent that is silent for this long, or leaves and does not reconnect, is lost; the diagnosis
   // continues without it.
   int64_t lost_after_ns = 10'000'000'000;
   // Limit of the rings, journals and environments of all agents together. Data beyond it is dropped
   // and named in the verdict. The trace that is made of the data takes as much memory again.
-  uint64_t most_held_bytes = uint64_t{4} << 30;
+  uint64_t max_held_bytes = uint64_t{4} << 30;
   // With more agents than this, some are asked to become aggregators, and others to connect to
   // them.
-  size_t most_direct_agents = kMostDirectAgents;
+  size_t max_direct_agents = kMaxDirectAgents;
   // False: no live stacks are requested.
   bool live_stacks = true;
   // Called on the monitor's thread with every report that has a new finding. Must not call back.
@@ -105,7 +105,7 @@ class Monitor : public AgentHandler {
   struct Final {
     Trace trace;
     Report report;
-    collect::Evidence evidence;      // of this look; with on_evidence only
+    collect::Evidence evidence;      // of this live trace; with on_evidence only
     std::vector<std::string> hosts;  // hosts of the traces, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says more than all earlier reports
@@ -113,7 +113,7 @@ class Monitor : public AgentHandler {
   };
   // The job is over: diagnoses everything a last time. Blocks until that is done, at most a few
   // seconds. Call once, from any thread.
-  Final Finish(const FinalPass& look = {});
+  Final Finish(const FinalPass& pass = {});
 
  private:
   struct Event {
@@ -129,26 +129,26 @@ class Monitor : public AgentHandler {
   void HandleEvents(int64_t until_ns, const std::function<bool()>& or_else = {});
   // Runs a task that uses no state of the monitor on its own thread and handles events meanwhile: a
   // diagnosis of a large job takes seconds, and agents stop sending if their messages are not read.
-  void RunApart(const std::function<void()>& task);
+  void RunTask(const std::function<void()>& task);
   void HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
   // The agent has sent its Hello.
   void OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello);
   // Tells agents to become aggregators or to connect to one.
   void SendOrders();
   // The agent is gone for good.
-  void Forget(uint64_t agent);
+  void RemoveAgent(uint64_t agent);
   // Reports a problem of an agent, once.
   void Note(const Agent& agent, const std::string& problem);
-  void ForgetLostAgents();
-  // `asked`: requested independently of the digests, and not to be delayed.
-  void RunDiagnosis(const Suspicion& suspicion, bool asked);
+  void RemoveLostAgents();
+  // `requested`: requested independently of the digests, and not to be delayed.
+  void RunDiagnosis(const Suspicion& suspicion, bool requested);
   // The diagnosis of a running job, without findings about processes that were not quiet in two
   // samples, and without findings that rest on snapshots of two moments.
-  Report DiagnoseLive(const Look& look) const;
+  Report DiagnoseLive(const LiveTrace& live) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
   // As MovementOf(), for a job that is over.
-  static std::map<uint64_t, Movement> LastMovements(const Look& look);
+  static std::map<uint64_t, Movement> LastMovements(const LiveTrace& live);
   void ActIfDue(const Report& report);
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
   // The live processes that a report calls stalled.
@@ -160,22 +160,22 @@ class Monitor : public AgentHandler {
   // The number that is requested when the cause may lie further back.
   uint64_t MoreRecords() const;
   // Fetches the counts that are needed to compare a call. False if none are missing.
-  bool FetchCounts(const Look& look, const Report& report);
+  bool FetchCounts(const LiveTrace& live, const Report& report);
   // Fetches the whole rings that may add to the findings. False if there are none left to fetch.
-  bool FetchHistory(Look* look, const Report& report, AgentQueries::Rings first);
-  // Repeats FetchHistory() until the findings do not change. `diagnose` makes a new look and
+  bool FetchHistory(LiveTrace* live, const Report& report, AgentQueries::Rings first);
+  // Repeats FetchHistory() until the findings do not change. `diagnose` makes a new live trace and
   // report.
-  void DiagnoseWithHistory(Look* look, const Report* report, const AgentQueries::Rings& first,
+  void DiagnoseWithHistory(LiveTrace* live, const Report* report, const AgentQueries::Rings& first,
                            const std::function<void()>& diagnose);
-  // Reports what is new in the look. `fruitful`: the report is worth reporting.
-  void ReportChanges(Look* look, const Report& report, bool fruitful, int64_t begin_ns);
+  // Reports what is new in the live trace. `fruitful`: the report is worth reporting.
+  void ReportChanges(LiveTrace* live, const Report& report, bool fruitful, int64_t begin_ns);
   // Waits for the environments for a while and adds those that arrived to the evidence.
-  void AddEnvironments(Look* look);
+  void AddEnvironments(LiveTrace* live);
   // Asks the agents to write to their journals that a hang was found in the data collected until
   // then.
   void NotifyAgents(const Report& report, int64_t collected_ns);
-  // The host of each agent whose rings are in the look, sorted.
-  std::vector<std::string> HostsOf(const Look& look);
+  // The host of each agent whose rings are in the live trace, sorted.
+  std::vector<std::string> HostsOf(const LiveTrace& live);
   void FinishNow();
 
   const MonitorOptions options_;
@@ -184,8 +184,8 @@ class Monitor : public AgentHandler {
   std::deque<Event> events_;
   uint64_t next_agent_ = 1;
   bool stop_ = false;
-  bool finish_asked_ = false;
-  FinalPass final_pass_;  // set before finish_asked_
+  bool finish_requested_ = false;
+  FinalPass final_pass_;  // set before finish_requested_
   bool finished_ = false;
   Final final_;
   std::function<void()> after_diagnosis_;  // of DiagnoseNow()
@@ -196,15 +196,15 @@ class Monitor : public AgentHandler {
   AggregatorTree tree_;
   std::set<std::string> problems_;  // reported problems of agents
   JobState state_;
-  DiagnosisThrottle pacer_;
+  DiagnosisThrottle throttle_;
   AgentQueries queries_;
-  LookBuilder looks_;
-  StandingFindings standing_;
+  LiveTraceBuilder live_trace_builder_;
+  ActiveFindings active_findings_;
   int64_t checked_ns_ = 0;
   int64_t check_gap_ns_ = 0;      // until the next Check()
   bool unchecked_ = false;        // events have arrived since
-  bool withdrawn_ = false;        // since the newest look
-  int64_t patient_since_ns_ = 0;  // when a report began to wait for further ranks; 0: it does not
+  bool withdrawn_ = false;        // since the newest diagnosis
+  int64_t delayed_since_ns_ = 0;  // when a report began to wait for further ranks; 0: it does not
   TaskThread tasks_;
   std::thread thread_;
 };

@@ -54,7 +54,7 @@ void RelayedAgents::Relay(uint64_t number, Aggregator* aggregator, rpc::FromAgen
   uint64_t agent = 0;
   if (known != aggregator->agents.end()) {
     agent = known->second;
-  } else if (aggregator->agents.size() < kMostAgents && aggregator->joins < kMostJoins) {
+  } else if (aggregator->agents.size() < kMaxAgents && aggregator->joins < kMaxJoins) {
     ++aggregator->joins;
     agent = handler_->Join(std::make_shared<RelayedLink>(aggregator->link, number, from->agent()));
     aggregator->agents[from->agent()] = agent;
@@ -68,7 +68,7 @@ void RelayedAgents::Message(uint64_t agent, rpc::AgentMessage message) {
     const auto aggregator = links_.find(agent);
     if (aggregator == links_.end()) return;
     auto& messages = *message.mutable_from_agents()->mutable_messages();
-    for (int i = 0; i < std::min(messages.size(), kMostMessages); ++i) {
+    for (int i = 0; i < std::min(messages.size(), kMaxMessages); ++i) {
       Relay(agent, &aggregator->second, &messages[i]);
     }
     // The rest of the message follows them: once it is consumed, they are as well.

@@ -19,9 +19,9 @@ class RelayedAgents : public AgentHandler {
  public:
   // Limits of one aggregator: agents at once, agents over one connection, and agents' messages in
   // one FromAgents. Anything beyond them is dropped.
-  static constexpr size_t kMostAgents = 1024;
-  static constexpr size_t kMostJoins = 16 * kMostAgents;
-  static constexpr int kMostMessages = 1 << 16;
+  static constexpr size_t kMaxAgents = 1024;
+  static constexpr size_t kMaxJoins = 16 * kMaxAgents;
+  static constexpr int kMaxMessages = 1 << 16;
 
   explicit RelayedAgents(AgentHandler* handler) : handler_(handler) {}
 

@@ -8,9 +8,9 @@ namespace rollcall::service {
 namespace {
 
 // An image is named like its file.
-constexpr size_t kMostImageNameBytes = 4096;
+constexpr size_t kMaxImageNameBytes = 4096;
 // Dropped images are counted up to this number, which no real job exceeds.
-constexpr size_t kMostDropped = 1 << 18;
+constexpr size_t kMaxDropped = 1 << 18;
 
 }  // namespace
 
@@ -108,7 +108,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     answered_.insert(agent);
     return true;
   }
-  if (chunk.total_bytes() > kMaxImageBytes || chunk.name().size() > kMostImageNameBytes)
+  if (chunk.total_bytes() > kMaxImageBytes || chunk.name().size() > kMaxImageNameBytes)
     return false;
   Answer*& open = open_[agent];
   if (open == nullptr) {
@@ -133,7 +133,7 @@ bool SnapshotSet::Add(uint64_t agent, const rpc::SnapshotChunk& chunk, int64_t r
     answer.cut |= chunk.compressed();
     if (!chunk.end_of_file()) return true;
     Abandon(&answer);
-    if (dropped_.size() < kMostDropped) dropped_.insert(chunk.id());
+    if (dropped_.size() < kMaxDropped) dropped_.insert(chunk.id());
     return true;
   }
   held_bytes_ += chunk.data().size();

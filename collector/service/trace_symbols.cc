@@ -27,7 +27,7 @@ std::vector<CodeAddress> SymbolCache::Fill(Trace* trace) const {
 
 void SymbolCache::Add(const CodeAddress& address, std::vector<SourceFrame> frames) {
   if (frames.empty()) return;
-  if (frames_.size() >= kMostAddresses) frames_.clear();
+  if (frames_.size() >= kMaxAddresses) frames_.clear();
   frames_.insert_or_assign(Key(address.build_id, address.module_path, address.vaddr),
                            std::move(frames));
 }

@@ -12,8 +12,8 @@
 
 namespace rollcall::service {
 
-// Symbolized addresses, kept between looks: most addresses of a hang were in the previous look.
-// Bounded; not thread-safe.
+// Symbolized addresses, kept between live traces: most addresses of a hang were in the previous
+// one. Bounded; not thread-safe.
 class SymbolCache {
  public:
   // Fills in what is known and returns each unknown address once.
@@ -25,7 +25,7 @@ class SymbolCache {
   static void FillRest(Trace* trace);
 
  private:
-  static constexpr size_t kMostAddresses = 1 << 20;
+  static constexpr size_t kMaxAddresses = 1 << 20;
   using Key = std::tuple<std::string, std::string, uint64_t>;  // build id, module, address
   std::map<Key, std::vector<SourceFrame>> frames_;
 };

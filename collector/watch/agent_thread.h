@@ -40,7 +40,7 @@ class AgentThread {
   }
 
  private:
-  static constexpr int kPatienceMs = 1000;
+  static constexpr int kTimeoutMs = 1000;
 
   void Run() {
     for (bool last = false; !last;) {
@@ -51,7 +51,7 @@ class AgentThread {
         work.swap(work_);
       }
       for (const auto& item : work) item(agent_);
-      if (!last) agent_.RunOnce(kPatienceMs);
+      if (!last) agent_.RunOnce(kTimeoutMs);
     }
   }
 

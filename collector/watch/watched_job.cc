@@ -38,7 +38,7 @@ constexpr int64_t kLauncherActsNs = 2'000'000'000;
 // Time for the command of --on-hang after the end of the job.
 constexpr int64_t kCommandNs = 30'000'000'000;
 
-constexpr size_t kMostHostsShown = 8;
+constexpr size_t kMaxHostsShown = 8;
 
 int ExitCodeOf(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -58,9 +58,9 @@ WatchSettings WithListenPort(WatchSettings settings) {
 
 // Timeout for poll(2) until `at_ns`, rounded up so that it never ends early.
 int MillisecondsUntil(int64_t at_ns) {
-  constexpr int64_t kMost = 1 << 30;
+  constexpr int64_t kMax = 1 << 30;
   const int64_t left = (at_ns - Now(CLOCK_MONOTONIC) + 999'999) / 1'000'000;
-  return static_cast<int>(std::clamp<int64_t>(left, 0, kMost));
+  return static_cast<int>(std::clamp<int64_t>(left, 0, kMax));
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ void WatchedJob::NoteInterrupted(bool by_rollcall) {
   });
 }
 
-void WatchedJob::PassOn(const SignalGate::Taken& taken) {
+void WatchedJob::ForwardSignal(const SignalGate::Taken& taken) {
   const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
                             taken.number == SIGHUP || taken.number == SIGQUIT;
   if (asks_to_stop) NoteInterrupted(/*by_rollcall=*/false);
@@ -182,18 +182,19 @@ void WatchedJob::PassOn(const SignalGate::Taken& taken) {
 }
 
 void WatchedJob::RequestEnd(const Report& report, const std::string& why) {
-  Ask(std::any_of(report.findings.begin(), report.findings.end(),
-                  [](const Finding& finding) {
-                    return BasisOf(finding.kind) == KindBasis::kFact && finding.culprit_gone;
-                  }),
-      why);
+  SetEndRequest(std::any_of(report.findings.begin(), report.findings.end(),
+                            [](const Finding& finding) {
+                              return BasisOf(finding.kind) == KindBasis::kFact &&
+                                     finding.culprit_gone;
+                            }),
+                why);
 }
 
-void WatchedJob::Ask(bool launcher_may_act, const std::string& why) {
-  if (end_asked_) return;
+void WatchedJob::SetEndRequest(bool launcher_may_act, const std::string& why) {
+  if (end_requested_) return;
   launcher_may_act_ = launcher_may_act;
   end_why_ = why;
-  end_asked_ = true;
+  end_requested_ = true;
   Wake();
 }
 
@@ -204,7 +205,7 @@ void WatchedJob::Wake() {
 
 void WatchedJob::RequestCommand(HangCommand command) {
   hang_command_ = std::move(command);
-  command_asked_ = true;
+  command_requested_ = true;
   Wake();
 }
 
@@ -253,9 +254,9 @@ void WatchedJob::FinishCommand() {
 }
 
 // Diagnoses the job a last time before all processes are killed.
-void WatchedJob::EndForTime() {
+void WatchedJob::EndForTimeLimit() {
   timed_out_ = true;
-  const auto ask = [this] { Ask(/*launcher_may_act=*/false, "its time is up"); };
+  const auto ask = [this] { SetEndRequest(/*launcher_may_act=*/false, "its time is up"); };
   if (watching()) {
     monitor_->DiagnoseNow(ask);
   } else {
@@ -283,7 +284,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
   for (;;) {
     while (const auto taken = gate_.Take()) {
-      if (taken->number != SIGCHLD) PassOn(*taken);
+      if (taken->number != SIGCHLD) ForwardSignal(*taken);
     }
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
@@ -298,32 +299,32 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
               .by_rollcall = ended,
               .timed_out = ended && timed_out_};
     }
-    if (deadline >= 0 && !end_asked_ && Now(CLOCK_MONOTONIC) >= deadline) {
+    if (deadline >= 0 && !end_requested_ && Now(CLOCK_MONOTONIC) >= deadline) {
       deadline = -1;
-      EndForTime();
+      EndForTimeLimit();
     }
-    if (command_asked_.exchange(false)) StartCommand();
-    if (end_asked_) EndJob();
+    if (command_requested_.exchange(false)) StartCommand();
+    if (end_requested_) EndJob();
     pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-    poll(entries, 2, end_asked_ ? 100 : deadline < 0 ? -1 : MillisecondsUntil(deadline));
+    poll(entries, 2, end_requested_ ? 100 : deadline < 0 ? -1 : MillisecondsUntil(deadline));
     uint64_t count;
     if (read(wake_fd_, &count, sizeof(count)) < 0) continue;
   }
 }
 
-service::Monitor::Final WatchedJob::Finish(service::FinalPass look) {
-  look.await_agent = true;  // the agent of this process
-  service::Monitor::Final final = monitor_->Finish(look);
+service::Monitor::Final WatchedJob::Finish(service::FinalPass pass) {
+  pass.await_agent = true;  // the agent of this process
+  service::Monitor::Final final = monitor_->Finish(pass);
   hosts_ = final.hosts;
   return final;
 }
 
-std::string WatchedJob::WhereTracesAre() const {
+std::string WatchedJob::TraceLocationText() const {
   const std::string path = directory_.path();
   const bool all_here = hosts_.empty() || hosts_ == std::vector<std::string>{HostName()};
   if (all_here) return fmt::format("traces: {}  (rollcall analyze {})", path, path);
   // Each node keeps its own traces.
-  const size_t shown = std::min(hosts_.size(), kMostHostsShown);
+  const size_t shown = std::min(hosts_.size(), kMaxHostsShown);
   return fmt::format(
       "traces: {} on each of {}{}{}", path,
       fmt::join(hosts_.begin(), hosts_.begin() + static_cast<ptrdiff_t>(shown), ", "),
@@ -371,7 +372,7 @@ void WatchedJob::Close(const End& end, bool any_findings) {
                       lost, directory_.path()));
     }
     if (any_findings || settings_.keep) {
-      PrintLine(WhereTracesAre());
+      PrintLine(TraceLocationText());
     }
   }
   TearDown(keep);

@@ -90,7 +90,7 @@ class WatchedJob {
   void RequestEnd(const Report& report, const std::string& why);
 
   // Runs the final diagnosis; call once, after Wait(), if watching().
-  service::Monitor::Final Finish(service::FinalPass look);
+  service::Monitor::Final Finish(service::FinalPass pass);
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
   // to report. Call after Finish() and before Close().
   std::string Unrecorded(const End& end, bool ranks_seen);
@@ -99,10 +99,10 @@ class WatchedJob {
 
  private:
   bool MakeDirectory(std::string* problem);
-  void Ask(bool launcher_may_act, const std::string& why);
+  void SetEndRequest(bool launcher_may_act, const std::string& why);
   void Wake();
-  void EndForTime();
-  void PassOn(const SignalGate::Taken& taken);
+  void EndForTimeLimit();
+  void ForwardSignal(const SignalGate::Taken& taken);
   // Processes that end from now on are taken to end because of the interruption.
   void NoteInterrupted(bool by_rollcall);
   void EndJob();
@@ -112,7 +112,7 @@ class WatchedJob {
   void Journal(const JournalEvent& event);
   void TearDown(bool keep);
   // A line for the user.
-  std::string WhereTracesAre() const;
+  std::string TraceLocationText() const;
 
   const WatchSettings settings_;
   SignalGate gate_;                 // initialized before anything starts a thread
@@ -128,10 +128,10 @@ class WatchedJob {
   std::vector<std::string> hosts_;  // hosts of the final diagnosis
   bool bundles_ = false;
   std::atomic<bool> launcher_may_act_ = false;
-  std::atomic<bool> end_asked_ = false;
-  std::string end_why_;  // written before end_asked_ is set, read after it is seen
-  std::atomic<bool> command_asked_ = false;
-  HangCommand hang_command_;  // written before command_asked_ is set, read after it is seen
+  std::atomic<bool> end_requested_ = false;
+  std::string end_why_;  // written before end_requested_ is set, read after it is seen
+  std::atomic<bool> command_requested_ = false;
+  HangCommand hang_command_;  // written before command_requested_ is set, read after it is seen
   std::optional<Launcher> command_;
   bool timed_out_ = false;
   int64_t end_seen_ns_ = 0;

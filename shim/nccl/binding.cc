@@ -100,7 +100,7 @@ bool IsWrapper(const char* name, const void* address) {
 
 Library* NcclLibrary() { return &g_library; }
 
-void LearnNccl(const void* function) {
+void SetNcclCode(const void* function) {
   if (__atomic_load_n(&g_library.core_end, __ATOMIC_ACQUIRE) != 0) return;
   const ErrnoGuard keeper;
   Dl_info where;

@@ -41,7 +41,7 @@ bool MayHaveWrapper(const char* name);
 // NCCL as a Library, for the guard of call.cc. The guard needs the range of NCCL's code, which is
 // known from the first communicator on.
 Library* NcclLibrary();
-void LearnNccl(const void* function);
+void SetNcclCode(const void* function);
 bool IsInsideNccl(const void* address);
 
 }  // namespace rollcall::shim::nccl

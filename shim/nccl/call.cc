@@ -96,14 +96,14 @@ void FinishCreationAs(const Pending& pending, uint64_t handle, bool failed) {
   if (pending.comm == nullptr) {
     if (!failed) SettleSplit(pending, handle);
   } else if (failed) {
-    ForgetComm(pending.comm);
+    UnregisterComm(pending.comm);
   } else {
     FinishCreation(pending.comm, handle, pending.caller);
   }
 }
 
 // The handle is available at once; the communicator exists when NCCL tells the application so.
-void SettleLater(const Pending& pending) {
+void DeferCreation(const Pending& pending) {
   const uint64_t handle = LoadHandle(pending.handle_at);
   if (handle == 0) return FinishCreationAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
   if (pending.comm != nullptr) {
@@ -114,7 +114,7 @@ void SettleLater(const Pending& pending) {
 }
 
 void FinishCreation(const Pending& pending, int result) {
-  if (result == kInProgress) return SettleLater(pending);
+  if (result == kInProgress) return DeferCreation(pending);
   FinishCreationAs(pending, result == kSuccess ? LoadHandle(pending.handle_at) : 0,
                    result != kSuccess);
 }
@@ -148,10 +148,10 @@ bool IsIn(int32_t rank, const int* list, int count) {
 // The members are the parent's without the excluded ones, in the same order. Excluded ranks make no
 // call, so the parent's counter must not count it.
 Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
-  constexpr int32_t kMostRanks = 1 << 16;
+  constexpr int32_t kMaxRanks = 1 << 16;
   Identified made{{.operation = call.info->operation, .parent = parent}, {}};
   const bool listed = a.excluded != nullptr && a.excluded_count >= 0;
-  if (parent == nullptr || parent->size <= 0 || parent->size > kMostRanks || !listed) return made;
+  if (parent == nullptr || parent->size <= 0 || parent->size > kMaxRanks || !listed) return made;
   int* kept = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(parent->size)));
   if (kept == nullptr) return made;
   NcclIdentity& identity = made.identity;
@@ -195,7 +195,7 @@ Identified Identify(const Call& call, const Arguments& a) {
 
 void BeginInit(Call* call, const Arguments& a) {
   const Identified made = Identify(*call, a);
-  if (made.identity.size > 0) SupposeWorld(made.identity);
+  if (made.identity.size > 0) SetUnknownWorld(made.identity);
   SetClock();
   if (made.identity.key != 0) {
     call->comm = RegisterNccl(NcclLibrary(), made.creation, made.identity);
@@ -274,7 +274,7 @@ void BeginOther(Call* call, const Arguments& a) {
   const Operation operation = call->info->operation;
   if (call->comm != nullptr &&
       (operation == Operation::kNcclCommAbort || operation == Operation::kNcclCommRevoke)) {
-    ForgetMarks(call->comm->uid);
+    ClearMarks(call->comm->uid);
   }
   calls::StartRecord(call);
   SetCallPath(&call->record, CurrentCallPath(call->frame));
@@ -307,7 +307,7 @@ void EndGroup(Call* call, int result) {
     Launched(group.slot(i), group.launch());
   }
   for (uint32_t i = 0; i < group.pending_count(); ++i) FinishCreation(group.pending(i), result);
-  group.ForgetPending();
+  group.ClearPending();
 }
 
 // --- Queries about non-blocking communicators ----------------------------------------------------
@@ -357,8 +357,8 @@ void BeginHostCall(Call* call, const Arguments& a) {
   ring::Record& record = call->record;
   // Operations in an open group of this thread are on no stream yet.
   const Group& group = Group::Of(call->log);
-  EventMark mark{a.stream, SurelyLaunched(group.open() ? group.launch() - 1 : LastLaunch())};
-  if (call->info->kind == Kind::kHostMarks) return RememberEvent(a.event, mark);
+  EventMark mark{a.stream, KnownLaunched(group.open() ? group.launch() - 1 : LastLaunch())};
+  if (call->info->kind == Kind::kHostMarks) return StoreEvent(a.event, mark);
   if (WaitsForEvent(call->info->operation)) mark = FindEvent(a.event);
   if (call->info->kind == Kind::kHostAsks || !AnythingOutstanding()) {
     record.detail = mark.launch;
@@ -435,8 +435,8 @@ void EndByKind(Call* call, const Arguments& a, int result) {
     }
     case Kind::kFreeComm:
       if (call->comm == nullptr || Failed(result)) return;
-      ForgetAwaited(call->comm->uid);
-      return ForgetComm(call->comm);
+      RemoveAwaited(call->comm->uid);
+      return UnregisterComm(call->comm);
     case Kind::kNonblocking:
     case Kind::kIsend:
     case Kind::kIrecv:
@@ -469,7 +469,7 @@ void StartWith(const void* function, const void* caller) {
   // Tools do not wrap pncclGetVersion, so its address is in the library itself even if a tool
   // intercepts `function`.
   const void* home = g_version.Get(caller);
-  LearnNccl(home != nullptr ? home : function);
+  SetNcclCode(home != nullptr ? home : function);
   Start();
 }
 

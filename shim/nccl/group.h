@@ -60,7 +60,7 @@ class Group {
   static constexpr uint32_t kMaxPending = 64;
   uint32_t pending_count() const { return pending_count_; }
   const Pending& pending(uint32_t i) const { return pending_[i]; }
-  void ForgetPending() { pending_count_ = 0; }
+  void ClearPending() { pending_count_ = 0; }
 
  private:
   void Publish(ThreadLog* log) const;

@@ -80,7 +80,7 @@ void ChannelStopped(uint64_t number) {
   if (!Count(number, 1, &now) || slot == kNoSlot || StoppedIn(now) != StartedIn(now)) return;
   SetRunning(slot, 0);
   // The work of one launch is one kernel, or several kernels in stream order.
-  if (StoppedIn(now) == ChannelsIn(now)) KnowCompleted(slot, alone ? launch : launch - 1);
+  if (StoppedIn(now) == ChannelsIn(now)) MarkCompleted(slot, alone ? launch : launch - 1);
 }
 
 }  // namespace rollcall::shim::nccl::kernels

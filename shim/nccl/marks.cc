@@ -33,12 +33,12 @@ bool IsOutstanding(const ring::Mark& cell) {
 }
 
 // While it exists, no driver call of this thread invalidates a capture of any thread.
-class Unobtrusive {
+class RelaxedCaptureMode {
  public:
-  Unobtrusive() { g_driver.exchange_capture_mode(&mode_); }
-  ~Unobtrusive() { g_driver.exchange_capture_mode(&mode_); }
-  Unobtrusive(const Unobtrusive&) = delete;
-  Unobtrusive& operator=(const Unobtrusive&) = delete;
+  RelaxedCaptureMode() { g_driver.exchange_capture_mode(&mode_); }
+  ~RelaxedCaptureMode() { g_driver.exchange_capture_mode(&mode_); }
+  RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
+  RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
 
  private:
   int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; after the exchange, the previous mode
@@ -53,7 +53,7 @@ const char* Register() {
   if (HasSeveralDevices()) return "the process drives several devices";
   if (AnythingEnqueued()) return "work was enqueued before";
   if (g_driver.current_context(&g_context) != 0 || g_context == nullptr) return "no context";
-  const Unobtrusive unobtrusive;
+  const RelaxedCaptureMode relaxed;
   if (g_driver.register_memory(Cells(), kMarkCells * sizeof(ring::Mark), kPortable | kDeviceMap) !=
       0) {
     return "the driver does not register the ring's pages";
@@ -91,7 +91,7 @@ void SetCell(uint32_t index, uint32_t slot, uint64_t launch) {
   StoreRelease(&cell->lock, cell->lock + 1);
 }
 
-void ForgetCell(uint32_t index) {
+void ClearCell(uint32_t index) {
   ring::Mark* cell = &Cells()[index];
   StoreRelaxed(&cell->lock, cell->lock + 1);
   std::atomic_thread_fence(std::memory_order_release);
@@ -117,19 +117,19 @@ bool Write(uint32_t slot, uint64_t launch) {
   if (cell == kMarkCells) return false;
   SetCell(cell, slot, launch);
   const uint64_t address = g_address + cell * sizeof(ring::Mark) + offsetof(ring::Mark, written);
-  const Unobtrusive unobtrusive;
+  const RelaxedCaptureMode relaxed;
   if (g_driver.write_value(stream, address, g_number, 0) == 0) return true;
-  ForgetCell(cell);
+  ClearCell(cell);
   StopMarks("the driver refused one");
   return false;
 }
 
 // Launches were enqueued out of order: a mark behind a later launch does not prove that an earlier
 // one, enqueued after the mark, is complete.
-void Disown(uint32_t slot) {
+void DropMarksOf(uint32_t slot) {
   StopMarks("launches overtake each other");
   for (uint32_t i = 0; i < kMarkCells; ++i) {
-    if (Cells()[i].member != 0 && g_slot_of_cell[i] == slot) ForgetCell(i);
+    if (Cells()[i].member != 0 && g_slot_of_cell[i] == slot) ClearCell(i);
   }
 }
 
@@ -165,16 +165,16 @@ void PrepareDevice() {
 void Launched(uint32_t slot, uint64_t launch) {
   if (slot == kNoSlot) return;
   const bool in_order = MarkEnqueued(slot, launch);
-  if (g_state.load(std::memory_order_acquire) != State::kOn) return DeviceTells(slot, false);
-  if (!in_order) Disown(slot);
-  DeviceTells(slot, in_order && MakeMark(slot, launch));
+  if (g_state.load(std::memory_order_acquire) != State::kOn) return SetDeviceReports(slot, false);
+  if (!in_order) DropMarksOf(slot);
+  SetDeviceReports(slot, in_order && MakeMark(slot, launch));
 }
 
-void ForgetMarks(uint32_t member) {
+void ClearMarks(uint32_t member) {
   if (g_state.load(std::memory_order_acquire) == State::kNotReady) return;
   for (uint32_t i = 0; i < kMarkCells; ++i) {
     // Safe without g_busy: outstanding cells are not reused.
-    if (Cells()[i].member == member && IsOutstanding(Cells()[i])) ForgetCell(i);
+    if (Cells()[i].member == member && IsOutstanding(Cells()[i])) ClearCell(i);
   }
 }
 

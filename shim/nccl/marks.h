@@ -33,7 +33,7 @@ void Launched(uint32_t slot, uint64_t launch);
 
 // Invalidates the marks of this member, whose communicator is about to be aborted: its operations
 // leave the device without completing, so later marks on their streams prove nothing.
-void ForgetMarks(uint32_t member);
+void ClearMarks(uint32_t member);
 
 // No further marks in this process. Existing marks stay valid.
 void StopMarks(const char* why);

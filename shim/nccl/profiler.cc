@@ -32,9 +32,9 @@ Operation FunctionOf(uint8_t number) {
 
 // The operations that enqueue, by NCCL's names: "AllReduce" is ncclAllReduce.
 struct FunctionNames {
-  static constexpr size_t kMost = sizeof(kNcclOperations) / sizeof(kNcclOperations[0]);
-  std::string_view name[kMost];
-  Operation operation[kMost];
+  static constexpr size_t kMax = sizeof(kNcclOperations) / sizeof(kNcclOperations[0]);
+  std::string_view name[kMax];
+  Operation operation[kMax];
   size_t count;
   constexpr FunctionNames() : name{}, operation{}, count(0) {
     constexpr size_t kPrefix = 4;  // "nccl" in our names

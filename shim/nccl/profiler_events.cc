@@ -66,7 +66,7 @@ void Identify(Context* context, const Identity& identity) {
   const Creation creation{.operation =
                               identity.size > 0 ? Operation::kNcclCommInitRank : Operation::kNone};
   const NcclIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
-  if (identity.size > 0) SupposeWorld(known);
+  if (identity.size > 0) SetUnknownWorld(known);
   Comm* comm = context->comm = RegisterNccl(NcclLibrary(), creation, known);
   if (comm != nullptr && identity.name != nullptr && identity.name[0] != '\0') {
     NameComm(comm, identity.name);
@@ -91,7 +91,7 @@ ROLLCALL_COLD void GiveUp(const char* why) {
 }
 
 // The reason why an event cannot be trusted; null if it can.
-const char* Doubt(const void* frame) {
+const char* DistrustReason(const void* frame) {
   CodeRange driver;
   if (!g_process.stacks) return "call paths are off, and this NCCL needs them";
   if (!FindDriverCode(&driver)) return "the CUDA driver was not found";
@@ -134,7 +134,7 @@ uint64_t StreamOf(const Comm& comm) { return uint64_t{1} << 63 | comm.uid; }
 void Enqueue(uint32_t slot, uint64_t launch) {
   if (slot == kNoSlot) return;
   MarkEnqueued(slot, launch);
-  DeviceTells(slot, false);
+  SetDeviceReports(slot, false);
 }
 
 // --- messages that wait for their group's end ----------------------------------------------------
@@ -183,7 +183,7 @@ Context* Open(const Caller& caller, int version, const Identity& identity) {
   if (!Recording() || (version < 5 && g_unreliable.load(std::memory_order_relaxed))) return nullptr;
   Context* context = Take();
   if (context == nullptr) return nullptr;
-  if (g_process.gpu || version < 5) FindDriver();  // Doubt() needs the driver's code range
+  if (g_process.gpu || version < 5) FindDriver();  // DistrustReason() needs the driver's code range
   SetClock();
   ring::FileHeader* header = g_process.header;
   if (header->library[0] == '\0') {
@@ -198,7 +198,7 @@ Context* Open(const Caller& caller, int version, const Identity& identity) {
 void Close(Context* context) {
   if (context->comm != nullptr && Recording()) {
     CompleteAll(context->comm->uid);
-    ForgetComm(context->comm);
+    UnregisterComm(context->comm);
   }
   context->used.store(false, std::memory_order_release);
 }
@@ -225,7 +225,7 @@ void EndGroup(uint64_t handle, const Caller& caller) {
     Group& group = Group::Of(call->log);
     if (!group.open() || group.launch() != launch) return;
     group.End(call->log, true);
-    for (uint32_t i = 0; i < group.slot_count(); ++i) DeviceTells(group.slot(i), false);
+    for (uint32_t i = 0; i < group.slot_count(); ++i) SetDeviceReports(group.slot(i), false);
   });
 }
 
@@ -297,8 +297,8 @@ uint64_t BeginKernel() { return Recording() ? Handle(Tag::kKernel, NextLaunch())
 uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const Identity& identity,
                   const Called& called, uint32_t channels) {
   if (!Recording() || g_unreliable.load(std::memory_order_relaxed)) return 0;
-  if (const char* doubt = Doubt(caller.frame)) {
-    GiveUp(doubt);
+  if (const char* reason = DistrustReason(caller.frame)) {
+    GiveUp(reason);
     return 0;
   }
   if (called.operation == Operation::kNone) return 0;

@@ -15,12 +15,12 @@ constinit SpinLock g_lock;  // a new entry only
 // Few events are in use at a time. If a program uses more, some waits prove nothing; progress is
 // never overestimated.
 constexpr uint32_t kEvents = 4096;
-struct Remembered {
+struct EventEntry {
   std::atomic<uint64_t> event;
   std::atomic<uint64_t> stream;
   std::atomic<uint64_t> launch;
 };
-constinit Remembered g_events[kEvents] = {};
+constinit EventEntry g_events[kEvents] = {};
 
 ring::GpuProgress* Table() {
   return g_process.Table<ring::GpuProgress>(ring::SectionKind::kGpuProgress);
@@ -95,9 +95,9 @@ bool MarkEnqueued(uint32_t slot, uint64_t launch) {
   return slot == kNoSlot || Raise(&Table()[slot].enqueued, launch);
 }
 
-void DeviceTells(uint32_t slot, bool tells) {
+void SetDeviceReports(uint32_t slot, bool reports) {
   uint32_t* state = &Table()[slot].state;
-  if (tells) {
+  if (reports) {
     StoreRelaxed(state, kMarks);
   } else if (LoadRelaxed(state) == kMarks) {
     StoreRelaxed(state, kWaits);
@@ -106,7 +106,7 @@ void DeviceTells(uint32_t slot, bool tells) {
 
 void RaiseCompleted(uint32_t slot, uint64_t launch) { Raise(&Table()[slot].completed, launch); }
 
-void KnowCompleted(uint32_t slot, uint64_t launch) { Complete(&Table()[slot], launch); }
+void MarkCompleted(uint32_t slot, uint64_t launch) { Complete(&Table()[slot], launch); }
 
 void SetRunning(uint32_t slot, uint64_t launch) { StoreRelease(&Table()[slot].started, launch); }
 
@@ -145,9 +145,9 @@ void MarkAllComplete(uint64_t launch) {
 // Two events that share a cell overwrite each other. A reader that finds the same event before and
 // after has read both words of that event, or of a later recording of it; the latter happens only
 // if the program has a race.
-void RememberEvent(uint64_t event, const EventMark& mark) {
+void StoreEvent(uint64_t event, const EventMark& mark) {
   if (event == 0) return;
-  Remembered& cell = g_events[Mix64(event, 0xe7) % kEvents];
+  EventEntry& cell = g_events[Mix64(event, 0xe7) % kEvents];
   cell.event.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   cell.stream.store(mark.stream, std::memory_order_relaxed);
@@ -156,7 +156,7 @@ void RememberEvent(uint64_t event, const EventMark& mark) {
 }
 
 EventMark FindEvent(uint64_t event) {
-  const Remembered& cell = g_events[Mix64(event, 0xe7) % kEvents];
+  const EventEntry& cell = g_events[Mix64(event, 0xe7) % kEvents];
   if (event == 0 || cell.event.load(std::memory_order_acquire) != event) return {};
   const EventMark mark{cell.stream.load(std::memory_order_relaxed),
                        cell.launch.load(std::memory_order_relaxed)};

@@ -1,4 +1,4 @@
-// The progress of devices with their enqueued work, as far as the host learns it:
+// The progress of devices with their enqueued work, as far as the host knows it:
 // ring::GpuProgress.
 //
 // This code enqueues nothing and queries nothing of CUDA. When the application waited for a stream,
@@ -37,10 +37,10 @@ const ring::GpuProgress& ProgressOf(uint32_t slot);
 // False if a later launch was already marked as enqueued.
 bool MarkEnqueued(uint32_t slot, uint64_t launch);
 // Sets whether the device itself will report completion of the launch that was enqueued last.
-void DeviceTells(uint32_t slot, bool tells);
+void SetDeviceReports(uint32_t slot, bool reports);
 void RaiseCompleted(uint32_t slot, uint64_t launch);
 // The device is known to have completed `launch`, as if a host had waited for it.
-void KnowCompleted(uint32_t slot, uint64_t launch);
+void MarkCompleted(uint32_t slot, uint64_t launch);
 // Sets the launch that is known to run on the device now; 0: none.
 void SetRunning(uint32_t slot, uint64_t launch);
 // All that this member has enqueued is complete.
@@ -60,7 +60,7 @@ struct EventMark {
   uint64_t stream = 0;
   uint64_t launch = 0;  // 0: unknown event
 };
-void RememberEvent(uint64_t event, const EventMark& mark);
+void StoreEvent(uint64_t event, const EventMark& mark);
 EventMark FindEvent(uint64_t event);
 
 }  // namespace rollcall::shim::nccl

@@ -8,7 +8,7 @@
 namespace rollcall::shim::nccl {
 namespace {
 
-constexpr uint32_t kMost = 64;
+constexpr uint32_t kMax = 64;
 
 struct AwaitedCreation {
   Pending pending;
@@ -20,8 +20,8 @@ struct AwaitedLaunch {
   uint64_t launch = 0;
 };
 
-constinit AwaitedCreation g_creations[kMost];
-constinit AwaitedLaunch g_launches[kMost];
+constinit AwaitedCreation g_creations[kMax];
+constinit AwaitedLaunch g_launches[kMax];
 // Used entries of both tables. Also read without the lock, to see whether there are any.
 std::atomic<uint32_t> g_used{0};
 // A launch for which the table had no room, 0: none. From this launch on, a host's waits prove
@@ -76,7 +76,7 @@ void AwaitLaunch(uint32_t uid, uint64_t launch) {
   g_used.fetch_add(1, std::memory_order_release);
 }
 
-void ForgetAwaited(uint32_t uid) {
+void RemoveAwaited(uint32_t uid) {
   if (g_used.load(std::memory_order_acquire) == 0) return;
   const SpinGuard guard(g_lock);
   for (AwaitedCreation& awaited : g_creations) {
@@ -99,10 +99,10 @@ void OnSettled(uint64_t handle, bool failed,
   AwaitedCreation taken;
   while (TakeCreation(handle, &taken)) settle(taken.pending, taken.handle, failed);
   const Comm* comm = FindNcclComm(handle);
-  if (comm != nullptr) ForgetAwaited(comm->uid);
+  if (comm != nullptr) RemoveAwaited(comm->uid);
 }
 
-uint64_t SurelyLaunched(uint64_t launch) {
+uint64_t KnownLaunched(uint64_t launch) {
   const uint64_t lost = g_lost_launch.load(std::memory_order_relaxed);
   if (lost != 0 && lost <= launch) launch = lost - 1;
   if (g_used.load(std::memory_order_acquire) == 0) return launch;

@@ -27,11 +27,11 @@ void AwaitLaunch(uint32_t uid, uint64_t launch);
 void OnSettled(uint64_t handle, bool failed,
                void (*settle)(const Pending&, uint64_t handle, bool failed));
 // Removes all entries of this member.
-void ForgetAwaited(uint32_t uid);
+void RemoveAwaited(uint32_t uid);
 
 // Returns the highest number, at most `launch`, up to which all launches are known to be on their
 // streams.
-uint64_t SurelyLaunched(uint64_t launch);
+uint64_t KnownLaunched(uint64_t launch);
 
 }  // namespace rollcall::shim::nccl
 

@@ -51,7 +51,7 @@ void Capture(Stack* stack) {
   const ring::PythonState state = State();
   if (state != ring::PythonState::kOn) [[unlikely]] {
     if (state == ring::PythonState::kAbsent) return EndStack(stack, PythonEnd::kNone);
-    const bool off = state == ring::PythonState::kOff && !ComesBack();
+    const bool off = state == ring::PythonState::kOff && !DetectReinitialization();
     return EndStack(stack, off ? PythonEnd::kOff : PythonEnd::kUnchecked);
   }
   if (IsFinalizing()) [[unlikely]]

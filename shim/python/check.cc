@@ -138,7 +138,7 @@ bool FindKey(uint64_t thread_state, pthread_key_t* key) {
 
 // Stores the main thread, whose Python stack serves as context for other threads. Called in the
 // main thread.
-void RememberMainThread(uint64_t thread_state) {
+void StoreMainThread(uint64_t thread_state) {
   const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
   g_interpreter.main_thread_state.store(thread_state, std::memory_order_relaxed);
   g_interpreter.main_tid.store(tid, std::memory_order_release);
@@ -166,7 +166,7 @@ int OnPendingCall(void*) {
   if (thread_state == 0) return 0;
   if (State() == ring::PythonState::kUnchecked) CheckWith(thread_state);
   if (State() != ring::PythonState::kOn) return 0;
-  RememberMainThread(thread_state);
+  StoreMainThread(thread_state);
   return WatchForExceptions();
 }
 
@@ -190,7 +190,7 @@ ROLLCALL_COLD void TryCheck() {
   // Ask even if this thread has checked: only Python's main thread can identify itself.
   if (thread_state != 0 && State() == ring::PythonState::kOn &&
       static_cast<pid_t>(syscall(SYS_gettid)) == getpid()) {
-    RememberMainThread(thread_state);
+    StoreMainThread(thread_state);
   }
   Ask();
 }

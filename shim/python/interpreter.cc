@@ -228,7 +228,7 @@ void PublishInterpreter() {
 void SwitchOff(ring::PythonOff why) {
   const auto off = static_cast<uint32_t>(ring::PythonState::kOff);
   if (g_state.exchange(off, std::memory_order_acq_rel) == off) return;
-  ForgetPages();
+  ClearKnownPages();
   g_off.store(static_cast<uint32_t>(why), std::memory_order_relaxed);
   const ErrnoGuard keeper;
   PublishInterpreter();
@@ -242,7 +242,7 @@ void SwitchOn() {
   }
 }
 
-bool ComesBack() {
+bool DetectReinitialization() {
   const auto finalizing = static_cast<uint32_t>(ring::PythonOff::kFinalizing);
   if (g_off.load(std::memory_order_relaxed) != finalizing || IsFinalizing()) return false;
   g_off.store(static_cast<uint32_t>(ring::PythonOff::kNone), std::memory_order_relaxed);

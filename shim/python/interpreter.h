@@ -95,7 +95,7 @@ void SwitchOff(ring::PythonOff why);
 
 // If frames are off because of Py_Finalize, and an embedding program has called Py_Initialize
 // since, sets the state to kUnchecked and returns true.
-bool ComesBack();
+bool DetectReinitialization();
 
 // True if Py_Finalize is running or has finished. One load.
 bool IsFinalizing();

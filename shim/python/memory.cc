@@ -30,7 +30,7 @@ bool Probe(uint64_t address) {
 
 }  // namespace
 
-ROLLCALL_COLD bool Learn(uint64_t page) {
+ROLLCALL_COLD bool ProbePage(uint64_t page) {
   if (!Probe(page << kPageBits)) return false;
   std::atomic<uint64_t>(&ways)[kWays] = g_known[(page ^ (page >> 12)) % kSets];
   for (std::atomic<uint64_t>& way : ways) {
@@ -51,7 +51,7 @@ bool CanProbePages() {
          !pages::Probe(pages::kLimit - (uint64_t{1} << pages::kPageBits));
 }
 
-void ForgetPages() {
+void ClearKnownPages() {
   for (auto& set : pages::g_known) {
     for (std::atomic<uint64_t>& way : set) way.store(0, std::memory_order_relaxed);
   }

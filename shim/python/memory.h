@@ -28,9 +28,9 @@ inline constexpr uint32_t kSets = 4096;
 inline constexpr uint32_t kWays = 4;
 extern std::atomic<uint64_t> g_known[kSets][kWays];  // page numbers; 0: empty
 
-// Asks the kernel whether the page is readable, and remembers it if so. Makes a system call; keeps
+// Asks the kernel whether the page is readable, and records it if so. Makes a system call; keeps
 // errno.
-bool Learn(uint64_t page);
+bool ProbePage(uint64_t page);
 
 inline bool IsKnown(uint64_t page) {
   for (const std::atomic<uint64_t>& way : g_known[(page ^ (page >> 12)) % kSets]) {
@@ -45,19 +45,19 @@ inline bool IsKnown(uint64_t page) {
 // once, at the start.
 bool CanProbePages();
 
-// Forgets which pages were readable, since they may have been unmapped.
-void ForgetPages();
+// Clears the pages that were readable, since they may have been unmapped.
+void ClearKnownPages();
 
 // True if all of [address, address + bytes) was readable when its pages were first checked. The
 // first check of a page is a system call; later ones are a few loads. Live frames are never
 // unmapped while their thread runs them, so an old answer can be wrong only for a dangling pointer;
-// ForgetPages() is therefore called when interpreters end. Any thread; async-signal-safe; keeps
+// ClearKnownPages() is therefore called when interpreters end. Any thread; async-signal-safe; keeps
 // errno.
 [[gnu::noinline]] inline bool IsReadable(uint64_t address, uint64_t bytes) {
   if (address < 4096 || address >= pages::kLimit || bytes >= pages::kLimit) return false;
   const uint64_t last = (address + bytes - 1) >> pages::kPageBits;
   for (uint64_t page = address >> pages::kPageBits; page <= last; ++page) {
-    if (!pages::IsKnown(page) && !pages::Learn(page)) return false;
+    if (!pages::IsKnown(page) && !pages::ProbePage(page)) return false;
   }
   return true;
 }

@@ -37,10 +37,10 @@ void RuleCache::Insert(uint64_t pc, uint64_t generation, Rule rule) {
     }
     return;
   }
-  Forget();
+  Clear();
 }
 
-void RuleCache::Forget() {
+void RuleCache::Clear() {
   uint64_t old = generation_.load(std::memory_order_relaxed);
   uint64_t next;
   do {

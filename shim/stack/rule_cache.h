@@ -49,7 +49,7 @@ class RuleCache {
   void Insert(uint64_t pc, uint64_t generation, Rule rule);
 
   // Makes all entries free.
-  void Forget();
+  void Clear();
 
  private:
   struct Entry {

@@ -93,7 +93,7 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
   uint64_t seen = unloads_seen.load(std::memory_order_relaxed);
   if (found.unloads != seen &&
       unloads_seen.compare_exchange_strong(seen, found.unloads, std::memory_order_relaxed)) {
-    cache.Forget();  // something was unloaded without OnDlclose; this rule itself is fresh
+    cache.Clear();  // something was unloaded without OnDlclose; this rule itself is fresh
   } else {
     cache.Insert(pc, generation, found.rule);
   }
@@ -102,7 +102,7 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
 
 [[gnu::noinline]] StackEnd EndWithoutModule(uint64_t pc) {
   // A library may have been loaded since: its addresses get their rules in the next generation.
-  if (IsInLoadedModule(pc)) cache.Forget();
+  if (IsInLoadedModule(pc)) cache.Clear();
   return StackEnd::kNoUnwindInfo;
 }
 
@@ -326,7 +326,7 @@ int CaptureStack(const void* caller_frame, uint64_t* pcs, int max_depth, StackEn
 }
 
 void OnDlclose() {
-  if (ready.load(std::memory_order_acquire)) cache.Forget();
+  if (ready.load(std::memory_order_acquire)) cache.Clear();
 }
 
 }  // namespace rollcall::shim

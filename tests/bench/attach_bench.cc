@@ -114,12 +114,12 @@ bool Judged(const std::vector<std::string>& texts, int32_t ranks, Stages* stages
   begin_ns = Now(CLOCK_MONOTONIC);
   TextOptions options;
   options.stacks = StackDetail::kNone;  // the tree has them
-  std::string text = RenderText(judged.standings.trace, judged.report, options);
+  std::string text = RenderText(judged.rank_states.trace, judged.report, options);
   for (const std::string& line :
-       StackTreeLines(StackTree(attach::RankStacks(judged.standings), /*full=*/false))) {
+       StackTreeLines(StackTree(attach::RankStacks(judged.rank_states), /*full=*/false))) {
     text += line + "\n";
   }
-  for (const auto& variable : CompareVariables(judged.standings)) text += VariableText(variable);
+  for (const auto& variable : CompareVariables(judged.rank_states)) text += VariableText(variable);
   stages->print_s = SecondsSince(begin_ns);
   const auto& findings = judged.report.findings;
   return !findings.empty() && findings.front().culprits == Planted(ranks);

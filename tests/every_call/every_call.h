@@ -17,12 +17,12 @@
 #define EVERY_INIT(name) MPIX_##name##_init
 #endif
 
-enum { kMostNames = 512 };
+enum { kMaxNames = 512 };
 
 static struct {
   const char* name;
   int count;
-} every_counts[kMostNames];
+} every_counts[kMaxNames];
 static uint64_t every_hash = 14695981039346656037u;
 
 static inline void Count(const char* name) {

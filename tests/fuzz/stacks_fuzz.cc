@@ -10,8 +10,8 @@
 #include "collector/attach/judge.h"
 #include "collector/attach/polls.h"
 #include "collector/attach/rank_stacks.h"
+#include "collector/attach/rank_state.h"
 #include "collector/attach/stacks.h"
-#include "collector/attach/standing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rollcall;
@@ -25,11 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   attach::HostStacks other = stacks;
   other.host = "other";
   for (const attach::JobStacks& job : attach::JoinHosts({stacks, other})) {
-    attach::Standings standings = attach::StandingsOf(job.job, "", job.ranks);
-    standings.trace.sources = job.sources;
-    attach::FindPolls(&standings);
-    attach::Judge(job.job, standings);
-    StackTreeLines(StackTree(attach::RankStacks(standings), true));
+    attach::RankStates rank_states = attach::RankStatesOf(job.job, "", job.ranks);
+    rank_states.trace.sources = job.sources;
+    attach::FindPolls(&rank_states);
+    attach::Judge(job.job, rank_states);
+    StackTreeLines(StackTree(attach::RankStacks(rank_states), true));
   }
   return 0;
 }

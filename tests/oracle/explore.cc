@@ -8,7 +8,7 @@
 namespace rollcall::oracle {
 namespace {
 
-constexpr size_t kMostStates = 20'000;
+constexpr size_t kMaxStates = 20'000;
 
 class Search {
  public:
@@ -38,7 +38,7 @@ class Search {
       }
     }
     if (!seen_.insert(state.Key()).second || outcome_.bounded) return;
-    outcome_.bounded = seen_.size() > kMostStates;
+    outcome_.bounded = seen_.size() > kMaxStates;
     if (steps.empty()) return End(state);
     for (const Step& step : steps) {
       State next = state;

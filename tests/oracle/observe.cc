@@ -40,7 +40,7 @@ class Observer {
     constexpr int kIdle[] = {3, 8, 12, 25, 40};
     if (result_.ended) result_.idle = Chance(&random_, 60) ? 60 : kIdle[Below(&random_, 5)];
     result_.doubts.resize(static_cast<size_t>(program_.ranks));
-    for (int line = 0; line < program_.lines(); ++line) Stands(line);
+    for (int line = 0; line < program_.lines(); ++line) CurrentEvent(line);
     for (int r = 0; r < program_.ranks; ++r) OtherThreadsOf(r);
     if (result_.ended) Line("idle {}", result_.idle);
     TextTraceResult parsed = ParseTextTrace(result_.text);
@@ -294,7 +294,7 @@ class Observer {
   int Rank(int line) const { return program_.RankOf(line); }
 
   // What a thread is seen doing in the end.
-  void Stands(int line) {
+  void CurrentEvent(int line) {
     const LineState& rank = Here(line);
     const int r = Rank(line);
     const Op& op = machine_.At(line, rank.at);

@@ -23,8 +23,8 @@ constexpr uint64_t kType = 0x8c000000;
 
 // Empties the table. Returns the numbers of leftovers by operation and call path; a "+" marks a
 // lower bound.
-std::map<std::pair<Operation, uint32_t>, std::string> Left(uint32_t most = kMostLeftovers) {
-  Leftover rows[kMostLeftovers];
+std::map<std::pair<Operation, uint32_t>, std::string> Left(uint32_t most = kMaxLeftovers) {
+  Leftover rows[kMaxLeftovers];
   const uint32_t count = TakeLeftovers(rows, most);
   std::map<std::pair<Operation, uint32_t>, std::string> left;
   for (uint32_t i = 0; i < count; ++i) {

@@ -230,7 +230,7 @@ class RingFileBuilder {
       section.element_bytes = sizeof(T);
       section.offset = bytes.size();
       section.used = elements.size();
-      section.capacity = std::max(section.used, least_capacity[static_cast<uint32_t>(kind)]);
+      section.capacity = std::max(section.used, min_capacity[static_cast<uint32_t>(kind)]);
       section.lost = lost[static_cast<uint32_t>(kind)];
       bytes.resize((bytes.size() + section.capacity * sizeof(T) + 63) / 64 * 64);
       if (!elements.empty()) {
@@ -268,8 +268,8 @@ class RingFileBuilder {
   std::vector<uint64_t> path_words;
   std::vector<ring::Record> records;
   std::vector<ring::PythonCode> python_code;
-  uint64_t lost[16] = {};            // by SectionKind
-  uint64_t least_capacity[16] = {};  // likewise: room for more elements
+  uint64_t lost[16] = {};          // by SectionKind
+  uint64_t min_capacity[16] = {};  // likewise: room for more elements
 };
 
 // Reads and changes one struct in a built file.

@@ -39,23 +39,23 @@ class RankRing {
 
   // May be called once. With fewer calls than the rank made: its state at an earlier time, outside
   // every call.
-  RingFileBuilder::Bytes Write(size_t most_calls = SIZE_MAX) {
+  RingFileBuilder::Bytes Write(size_t max_calls = SIZE_MAX) {
     RingFileBuilder::SetText(ring_.header.host, fmt::format("node{}", rank_ / kRanksPerHost));
     ring_.header.process_id_random[0] = MixSignature(static_cast<uint64_t>(rank_));
     module_ = ring_.AddModule("/job/bin/train");
     // The layout must not depend on the number of calls.
-    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = started_.size();
-    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kChannels)] = channels_.size();
-    ring_.least_capacity[static_cast<uint32_t>(ring::SectionKind::kCallPaths)] = kPathWords;
+    ring_.min_capacity[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = started_.size();
+    ring_.min_capacity[static_cast<uint32_t>(ring::SectionKind::kChannels)] = channels_.size();
+    ring_.min_capacity[static_cast<uint32_t>(ring::SectionKind::kCallPaths)] = kPathWords;
     const uint32_t collective_slots = std::bit_ceil(job_.shape().records / 2);
     const uint32_t p2p_slots = std::bit_ceil(job_.steps() * 24);
     ring_.AddThread(tid_ != 0 ? tid_ : static_cast<uint32_t>(4000 + rank_), collective_slots,
                     p2p_slots);
     AddGroups();
     const std::vector<Call>& calls = job_.CallsOf(rank_);
-    const size_t returned = std::min(job_.Returned(rank_), most_calls);
+    const size_t returned = std::min(job_.Returned(rank_), max_calls);
     for (size_t i = 0; i < returned; ++i) Add(calls[i], /*open=*/false);
-    if (returned == most_calls) {
+    if (returned == max_calls) {
       // The rank is still running.
     } else if (returned == calls.size()) {
       Finalize();

@@ -13,7 +13,7 @@
 namespace rollcall {
 namespace {
 
-constexpr uint64_t kMostCalls = 10'000'000;
+constexpr uint64_t kMaxCalls = 10'000'000;
 constexpr char kDefaultFile[] = "app.c";
 
 struct Failure {
@@ -121,7 +121,7 @@ class Parser {
     const std::vector<int32_t> ranks = RankList(words[0].substr(0, words[0].size() - 1));
     if (At(words, 1) == "share-a-process") return builder_->ShareProcess(ranks);
     for (const int32_t rank : ranks) RankLine(rank, words);
-    if (builder_->calls() > kMostCalls) throw Failure{"too many calls"};
+    if (builder_->calls() > kMaxCalls) throw Failure{"too many calls"};
   }
 
   static std::pair<int, int> LineRange(const std::string& text) {

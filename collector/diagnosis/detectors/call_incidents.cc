@@ -300,7 +300,7 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
         return dependency.event;
       }
     }
-    return analysis.Stands(process);
+    return analysis.CurrentEvent(process);
   }
   if (communicator != kNoIndex && sequence != 0) {
     const MemberHistory* history = analysis.HistoryOf(communicator, process);
@@ -312,7 +312,7 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
         return event;
     }
   }
-  return analysis.Stands(process);
+  return analysis.CurrentEvent(process);
 }
 
 void AddThoseInside(const Analysis& analysis, Incident* incident) {

@@ -205,7 +205,7 @@ class CycleFinder {
     incident.agreeing_event = waiting;
     incident.deviating_event = stands;
     if (incident.agreeing.size() < group.size()) {
-      TurnAround(analysis_.trace, &incident);
+      SwapSides(analysis_.trace, &incident);
     }
     incident.circle.crossed = !went_past;
     Keep(std::move(incident), best);
@@ -273,7 +273,7 @@ class CycleFinder {
          analysis_.graph.processes[waiters.front()].dependencies) {
       if (dependency.node == kNoIndex) event = dependency.event;
     }
-    if (event == nullptr) event = analysis_.Stands(waiters.front());
+    if (event == nullptr) event = analysis_.CurrentEvent(waiters.front());
     incident.deviating_event = event;
     if (event != nullptr) incident.communicator = analysis_.CommunicatorOf(*event);
     incidents_.push_back(std::move(incident));
@@ -286,7 +286,7 @@ class CycleFinder {
 
 }  // namespace
 
-void TurnAround(const Trace& trace, Incident* incident) {
+void SwapSides(const Trace& trace, Incident* incident) {
   std::swap(incident->deviating, incident->agreeing);
   std::swap(incident->deviating_event, incident->agreeing_event);
   const Event* place = incident->agreeing_event;

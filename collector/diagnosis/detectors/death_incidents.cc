@@ -179,7 +179,7 @@ class DeathFinder {
       if (incident.what != What::kDeath) continue;
       std::erase_if(incident.deviating, [this](uint32_t p) { return !Contains(causes_, p); });
       if (incident.deviating.empty()) continue;
-      incident.deviating_event = analysis_.Stands(incident.deviating.front());
+      incident.deviating_event = analysis_.CurrentEvent(incident.deviating.front());
     }
     std::erase_if(incidents_, [](const Incident& incident) {
       return incident.what == What::kDeath && incident.deviating.empty();
@@ -190,7 +190,7 @@ class DeathFinder {
     Incident incident;
     incident.what = What::kDeath;
     incident.deviating = {p};
-    incident.deviating_event = analysis_.Stands(p);
+    incident.deviating_event = analysis_.CurrentEvent(p);
     // It died inside a collective: the other members inside wait for it.
     if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
         analysis_.graph.processes[p].open != nullptr) {

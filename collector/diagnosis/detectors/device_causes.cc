@@ -269,7 +269,7 @@ class CauseFinder : DeviceFinder {
     const uint32_t here = operation.first.front();
     const uint32_t there = group.front();
     const OpenRequest* oldest = OldestHandedOver(analysis_.trace.processes[there]);
-    const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.Stands(there);
+    const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.CurrentEvent(there);
     incident.deviating_event = theirs;
     const bool enqueued = Contains(operation.behind, there);
     // In opposite order, both sides make the same number of calls on both groups, or each fewer on
@@ -282,7 +282,7 @@ class CauseFinder : DeviceFinder {
         (enqueued || !HasPassed(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
     if (incident.agreeing.size() < incident.deviating.size()) {
-      TurnAround(analysis_.trace, &incident);
+      SwapSides(analysis_.trace, &incident);
     }
     return incident;
   }

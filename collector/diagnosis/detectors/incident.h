@@ -206,7 +206,7 @@ void AddThoseInside(const Analysis& analysis, Incident* incident);
 
 // Swaps the two sides. The incident is then at the call of the new agreeing side, if that call is a
 // collective.
-void TurnAround(const Trace& trace, Incident* incident);
+void SwapSides(const Trace& trace, Incident* incident);
 
 // Whether the call waits for processes that are not known members of its communicator: the other
 // side of a new intercommunicator, spawned processes, or members of a communicator made of such.

@@ -58,7 +58,7 @@ struct Visit {
 };
 
 // The last visit of the loop that began before `until`. `inside`: `until` is a call of the loop.
-Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& loop,
+Visit LastVisit(const Analysis& analysis, uint32_t process, const EnclosingLoop& loop,
                 const Event& call, const Event& until, bool inside) {
   Visit visit;
   const std::vector<const Event*> timeline = analysis.Timeline(process);
@@ -83,8 +83,8 @@ Visit LastVisit(const Analysis& analysis, uint32_t process, const LoopAround& lo
 // By the source: whether there is a loop around the call `next` of the staying side that both sides
 // repeated equally often and that does not contain `leaver`, the call to which the other side
 // continued.
-bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops, uint32_t stayer,
-                  const Event& next, uint32_t leaving_process, const Event& leaver,
+bool LeftBySource(const Analysis& analysis, const std::vector<EnclosingLoop>& loops,
+                  uint32_t stayer, const Event& next, uint32_t leaving_process, const Event& leaver,
                   Divergence* divergence) {
   for (size_t i = 0; i < loops.size(); ++i) {
     const Visit stayed = LastVisit(analysis, stayer, loops[i], next, next, true);
@@ -93,9 +93,9 @@ bool LeftBySource(const Analysis& analysis, const std::vector<LoopAround>& loops
     divergence->uneven = divergence->left_for_certain = true;
     divergence->conditional_in_loop = analysis.sites.IsConditional(loops[i]);
     divergence->loop = loops[i];
-    divergence->rounds = stayed.calls;
-    divergence->by_rounds = i == 0;
-    divergence->rounds_lost = !stayed.whole || !left.whole;
+    divergence->iterations = stayed.calls;
+    divergence->by_iterations = i == 0;
+    divergence->iterations_lost = !stayed.whole || !left.whole;
     return true;
   }
   return false;
@@ -139,17 +139,17 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
   if (!Behind(analysis, staying, loop, leaver, was_made)) return false;
   divergence->uneven = true;
   divergence->period = loop.period;
-  divergence->rounds = static_cast<uint64_t>(
+  divergence->iterations = static_cast<uint64_t>(
       std::count(keys.begin(), keys.begin() + static_cast<ptrdiff_t>(at), keys[at]));
-  divergence->rounds_lost = staying.first != 1;
+  divergence->iterations_lost = staying.first != 1;
   return true;
 }
 
 // Whether `leaving_process` left the loop whose next call `staying` has at `sequence`. `loops` are
 // the loops around that call that do not contain `leaver`; `sources`: there are no others.
 bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
-              const Event& leaver, uint32_t leaving_process, const std::vector<LoopAround>& loops,
-              bool sources, Divergence* divergence) {
+              const Event& leaver, uint32_t leaving_process,
+              const std::vector<EnclosingLoop>& loops, bool sources, Divergence* divergence) {
   const Event* next = staying.At(sequence);
   if (next == nullptr) return false;
   if (LeftBySource(analysis, loops, staying.process, *next, leaving_process, leaver, divergence)) {
@@ -165,7 +165,7 @@ bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t s
 }
 
 // The calls of a process, divided at each instance of one call.
-struct Rounds {
+struct Iterations {
   using Calls = std::vector<const Event*>;
   Calls before;              // up to the first instance
   std::vector<Calls> whole;  // between two instances
@@ -173,28 +173,29 @@ struct Rounds {
   const Event* last = nullptr;
 };
 
-Rounds CutAt(const Analysis& analysis, uint32_t process, const Event& cut, const Event& stands) {
-  Rounds rounds;
+Iterations CutAt(const Analysis& analysis, uint32_t process, const Event& cut,
+                 const Event& stands) {
+  Iterations iterations;
   for (const Event* event : analysis.Timeline(process)) {
     if (event->start_ns >= stands.start_ns) break;
     if (!SameSite(analysis, *event, cut)) {
-      rounds.present.push_back(event);
+      iterations.present.push_back(event);
       continue;
     }
-    if (rounds.last == nullptr) {
-      rounds.before = std::move(rounds.present);
+    if (iterations.last == nullptr) {
+      iterations.before = std::move(iterations.present);
     } else {
-      rounds.whole.push_back(std::move(rounds.present));
+      iterations.whole.push_back(std::move(iterations.present));
     }
-    rounds.present.clear();
-    rounds.last = event;
+    iterations.present.clear();
+    iterations.last = event;
   }
-  rounds.present.push_back(&stands);
-  return rounds;
+  iterations.present.push_back(&stands);
+  return iterations;
 }
 
 // The ranks of a group also have their own communicators, so only call sites are compared.
-bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::Calls& b,
+bool SameCalls(const Analysis& analysis, const Iterations::Calls& a, const Iterations::Calls& b,
                size_t calls) {
   return calls <= a.size() && calls <= b.size() &&
          std::equal(a.begin(), a.begin() + static_cast<ptrdiff_t>(calls), b.begin(),
@@ -203,15 +204,15 @@ bool SameCalls(const Analysis& analysis, const Rounds::Calls& a, const Rounds::C
                     });
 }
 
-// Both made the same calls in each of the last rounds, and there are at least two of these.
-bool WentTheSameWay(const Analysis& analysis, const Rounds& a, const Rounds& b) {
-  const size_t rounds = std::min(a.whole.size(), b.whole.size());
-  for (size_t i = 1; i <= rounds; ++i) {
-    const Rounds::Calls& x = a.whole[a.whole.size() - i];
-    const Rounds::Calls& y = b.whole[b.whole.size() - i];
+// Both made the same calls in each of the last iterations, and there are at least two of these.
+bool WentTheSameWay(const Analysis& analysis, const Iterations& a, const Iterations& b) {
+  const size_t iterations = std::min(a.whole.size(), b.whole.size());
+  for (size_t i = 1; i <= iterations; ++i) {
+    const Iterations::Calls& x = a.whole[a.whole.size() - i];
+    const Iterations::Calls& y = b.whole[b.whole.size() - i];
     if (x.size() != y.size() || !SameCalls(analysis, x, y, x.size())) return false;
   }
-  return rounds >= 2;
+  return iterations >= 2;
 }
 
 bool HasCallPath(const Analysis& analysis, const Event& event) {
@@ -234,7 +235,7 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
       CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
   if (inside == nullptr) return came;
   for (const uint32_t p : node.missing) {
-    const Event* stands = analysis.Waits(p) ? analysis.Stands(p) : nullptr;
+    const Event* stands = analysis.Waits(p) ? analysis.CurrentEvent(p) : nullptr;
     // Another collective on the same line is another call, or the next iteration.
     if (stands != nullptr && stands->sequence == 0 && stands->member != kNoIndex &&
         SameUserCall(analysis, *stands, *inside)) {
@@ -257,16 +258,16 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   const PathDivergence path_divergence = analysis.sites.Part(waiting.call_path, stands.call_path);
   const bool stands_behind =
       path_divergence.known && path_divergence.branch && path_divergence.order < 0;
-  const Rounds own = CutAt(analysis, process, waiting, stands);
+  const Iterations own = CutAt(analysis, process, waiting, stands);
   if (own.last == nullptr) return stands_behind;
 
   // It made that call in an earlier iteration.
-  const Rounds others = CutAt(analysis, waiter, waiting, waiting);
-  const bool same_round = others.last != nullptr && others.last->sequence == own.last->sequence;
-  if (same_round && SameCalls(analysis, own.present, others.present, own.present.size())) {
+  const Iterations others = CutAt(analysis, waiter, waiting, waiting);
+  const bool same_iteration = others.last != nullptr && others.last->sequence == own.last->sequence;
+  if (same_iteration && SameCalls(analysis, own.present, others.present, own.present.size())) {
     return false;  // on the same path, and not as far
   }
-  const auto here = [&](const Rounds::Calls& calls) {
+  const auto here = [&](const Iterations::Calls& calls) {
     return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
       return analysis.Site(*event) == analysis.Site(stands);
     });
@@ -274,13 +275,14 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   // More often at this place than in any iteration: this iteration skipped the awaited call.
   const auto times = here(own.present);
   if (times > 1) {
-    auto usual = same_round ? here(others.present) : 0;
-    for (const Rounds* rounds : {&own, &others}) {
-      for (const Rounds::Calls& round : rounds->whole) usual = std::max(usual, here(round));
+    auto usual = same_iteration ? here(others.present) : 0;
+    for (const Iterations* iterations : {&own, &others}) {
+      for (const Iterations::Calls& iteration : iterations->whole)
+        usual = std::max(usual, here(iteration));
     }
     return times > usual;
   }
-  const auto has_here = [&](const Rounds::Calls& calls) {
+  const auto has_here = [&](const Iterations::Calls& calls) {
     return std::any_of(calls.begin(), calls.end(),
                        [&](const Event* event) { return SameSite(analysis, *event, stands); });
   };
@@ -289,7 +291,7 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
   // The first time at this place. If lines cannot be compared, earlier iterations decide.
   if (path_divergence.known) return stands_behind;
-  return same_round && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
+  return same_iteration && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
          WentTheSameWay(analysis, own, others);
 }
 
@@ -297,7 +299,7 @@ const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
   for (const WaitDependency& dependency : analysis.graph.processes[process].dependencies) {
     if (dependency.node != kNoIndex && dependency.event != nullptr) return dependency.event;
   }
-  return analysis.Stands(process);
+  return analysis.CurrentEvent(process);
 }
 
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,

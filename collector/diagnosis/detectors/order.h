@@ -53,13 +53,13 @@ struct Divergence {
   bool left_for_certain = false;
   // The loop's call is under a condition: the last iteration may have skipped it.
   bool conditional_in_loop = false;
-  LoopAround loop;  // from the source; without a path: from the history only, with this period:
+  EnclosingLoop loop;  // from the source; without a path: from the history only, with this period:
   size_t period = 0;
   // How often both sides made the loop's call, as far as it is recorded: iterations if the lines of
-  // the loop are known (`by_rounds`), otherwise calls from this place.
-  uint64_t rounds = 0;
-  bool by_rounds = false;
-  bool rounds_lost = false;  // there may have been more
+  // the loop are known (`by_iterations`), otherwise calls from this place.
+  uint64_t iterations = 0;
+  bool by_iterations = false;
+  bool iterations_lost = false;  // there may have been more
 };
 
 Divergence FindDivergence(const Analysis& analysis, const Incident& incident);

@@ -54,7 +54,7 @@ class StartFinder {
     Incident incident;
     incident.what = What::kDeath;
     incident.hangs = true;
-    incident.deviating_event = analysis_.Stands(dead.front());
+    incident.deviating_event = analysis_.CurrentEvent(dead.front());
     incident.deviating = std::move(dead);
     incident.agreeing = std::move(inside);
     incidents_.push_back(std::move(incident));

@@ -17,8 +17,8 @@ namespace {
 // collectives, and how much time the others lost by it, each time and in all.
 constexpr uint64_t kFewestCollectives = 20;
 constexpr uint64_t kLastInPercent = 90;
-constexpr int64_t kLeastWaitNs = 100'000;
-constexpr int64_t kLeastLossPercent = 10;
+constexpr int64_t kMinWaitNs = 100'000;
+constexpr int64_t kMinLossPercent = 10;
 
 bool AllWaitForAll(Operation operation) {
   const OperationInfo& info = FindOperation(static_cast<uint16_t>(operation));
@@ -83,8 +83,8 @@ bool Judge(const Analysis& analysis, const CommunicatorHistory& histories, Incid
                 .median_ns = waits[waits.size() / 2],
                 .elapsed_ns = arrivals.elapsed_ns};
     for (const int64_t wait : waits) lateness.total_ns += wait;
-    if (lateness.median_ns < kLeastWaitNs ||
-        lateness.total_ns * 100 < arrivals.elapsed_ns * kLeastLossPercent) {
+    if (lateness.median_ns < kMinWaitNs ||
+        lateness.total_ns * 100 < arrivals.elapsed_ns * kMinLossPercent) {
       return false;
     }
     incident->what = Incident::What::kLast;

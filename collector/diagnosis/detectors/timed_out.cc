@@ -9,7 +9,7 @@ void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
     if (analysis.trace.processes[p].phase == ring::Phase::kFinalized) continue;
     incident.deviating.push_back(p);
-    incident.calls.push_back(analysis.Stands(p));
+    incident.calls.push_back(analysis.CurrentEvent(p));
   }
   incident.tie = true;  // no rank is known to be wrong
   incidents->push_back(std::move(incident));

@@ -69,7 +69,7 @@ class Gatherer {
     incident.deviating = std::move(missing);
     incident.agreeing_event = dependency.event;
     incident.deviating_event =
-        incident.deviating.empty() ? nullptr : analysis_.Stands(incident.deviating.front());
+        incident.deviating.empty() ? nullptr : analysis_.CurrentEvent(incident.deviating.front());
     if (what == What::kMessage) {
       if (dependency.process == waiter) incident.message.unmarked = dependency.unmarked;
       // The call without an answer is wrong; the rank that should have answered may be innocent.

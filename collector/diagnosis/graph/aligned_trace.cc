@@ -111,7 +111,7 @@ const Event* AlignedTrace::LastPoll(uint32_t process) const {
   return nullptr;
 }
 
-const Event* AlignedTrace::Stands(uint32_t process) const {
+const Event* AlignedTrace::CurrentEvent(uint32_t process) const {
   const ProcessView& view = graph.processes[process];
   if (view.finalize != nullptr) return view.finalize;
   if (view.open != nullptr) return &view.open->event;

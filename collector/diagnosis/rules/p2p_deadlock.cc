@@ -59,7 +59,7 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
   std::set<std::string> operations;
   bool collective = false;
   for (const uint32_t process : incident.deviating) {
-    const Event* stands = analysis.Stands(process);
+    const Event* stands = analysis.CurrentEvent(process);
     if (stands == nullptr) continue;
     operations.insert(OperationName(analysis.Op(*stands)));
     collective |= stands->sequence != 0;

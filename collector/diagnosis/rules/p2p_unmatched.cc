@@ -106,7 +106,7 @@ const char* WindowFix(Operation operation) {
   }
 }
 
-constexpr size_t kMostLockNotes = 8;
+constexpr size_t kMaxLockNotes = 8;
 
 // The ranks that locked this window, or a part of it, and have not unlocked it since.
 void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
@@ -133,7 +133,7 @@ void AddLocks(const Analysis& analysis, const Incident& incident, Finding* findi
     }
   }
   for (auto& [lock, ranks] : holders) {
-    if (finding->notes.size() >= kMostLockNotes) {
+    if (finding->notes.size() >= kMaxLockNotes) {
       finding->notes.emplace_back("and more locks");
       return;
     }

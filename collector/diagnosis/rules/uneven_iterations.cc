@@ -18,9 +18,10 @@ std::string Ordinal(uint64_t number) {
 
 // "37 rounds", "1 call of it", "at least 6 rounds"
 std::string RoundsText(const Divergence& divergence) {
-  return fmt::format("{}{} {}{}{}", divergence.rounds_lost ? "at least " : "", divergence.rounds,
-                     divergence.by_rounds ? "round" : "call", divergence.rounds == 1 ? "" : "s",
-                     divergence.by_rounds ? "" : " of it");
+  return fmt::format("{}{} {}{}{}", divergence.iterations_lost ? "at least " : "",
+                     divergence.iterations, divergence.by_iterations ? "round" : "call",
+                     divergence.iterations == 1 ? "" : "s",
+                     divergence.by_iterations ? "" : " of it");
 }
 
 }  // namespace
@@ -54,14 +55,14 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                                     : "",
         RanksPhrase(stayed),
         incident.what == Incident::What::kUnbalanced ? "called it" : Verb(stayed, "is", "are"),
-        divergence.rounds_lost || !divergence.by_rounds
+        divergence.iterations_lost || !divergence.by_iterations
             ? "the next"
-            : fmt::format("round {}", divergence.rounds + 1));
+            : fmt::format("round {}", divergence.iterations + 1));
   } else {
-    finding.title =
-        fmt::format("{} went on to {} instead of {} {} {}", RanksPhrase(left), other,
-                    Verb(left, "its", "their"),
-                    divergence.rounds_lost ? "next" : Ordinal(divergence.rounds + 1), operation);
+    finding.title = fmt::format(
+        "{} went on to {} instead of {} {} {}", RanksPhrase(left), other,
+        Verb(left, "its", "their"),
+        divergence.iterations_lost ? "next" : Ordinal(divergence.iterations + 1), operation);
   }
   if (divergence.loop.path != kNoIndex) {
     finding.why = fmt::format("{} is outside the loop in lines {} to {} that contains {}", other,

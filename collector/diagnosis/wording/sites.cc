@@ -112,27 +112,27 @@ class SiteList {
     if (incident_.what == What::kMessageSize) {
       return process == incident_.deviating.front()  ? incident_.deviating_event
              : process == incident_.deviating.back() ? incident_.agreeing_event
-                                                     : analysis_.Stands(process);
+                                                     : analysis_.CurrentEvent(process);
     }
     if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
       if (at == incident_.deviating.end() && incident_.what == What::kRejected) {
-        return analysis_.Stands(process);
+        return analysis_.CurrentEvent(process);
       }
       return at == incident_.deviating.end()
                  ? nullptr
                  : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
     }
     // A window has no sequence number; the waiting process is at its own call.
-    if (incident_.what == What::kWindow) return analysis_.Stands(process);
+    if (incident_.what == What::kWindow) return analysis_.CurrentEvent(process);
     if (incident_.what == What::kMessage) {
       const bool named = culprit && process == incident_.deviating.front() &&
                          analysis_.graph.processes[process].activity != Activity::kPolling;
-      return named ? incident_.deviating_event : analysis_.Stands(process);
+      return named ? incident_.deviating_event : analysis_.CurrentEvent(process);
     }
     const Event* event = CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
                                      incident_.start);
-    return incident_.circle.crossed && event == analysis_.Stands(process)
+    return incident_.circle.crossed && event == analysis_.CurrentEvent(process)
                ? PlaceInOrder(analysis_, process)
                : event;
   }

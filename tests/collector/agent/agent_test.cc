@@ -70,17 +70,18 @@ class AgentTest : public ::testing::Test {
     std::string problem;
     run_ = RunRoot::CreateAt(directory_.path() + "/run", &problem);
     ASSERT_TRUE(run_.valid()) << problem;
-    MakeAgent(AgentOptions().parents_word_ns);
+    MakeAgent(AgentOptions().parent_report_timeout_ns);
   }
 
-  void MakeAgent(int64_t parents_word_ns, uint64_t pid_namespace = OwnPidNamespace()) {
-    agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
-                                                  .host = "here",
-                                                  .version = "test",
-                                                  .parents_word_ns = parents_word_ns,
-                                                  .end_order_blur_ns = 0,
-                                                  .pid_namespace = pid_namespace},
-                                     &transport_);
+  void MakeAgent(int64_t parent_report_timeout_ns, uint64_t pid_namespace = OwnPidNamespace()) {
+    agent_ =
+        std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
+                                             .host = "here",
+                                             .version = "test",
+                                             .parent_report_timeout_ns = parent_report_timeout_ns,
+                                             .end_order_blur_ns = 0,
+                                             .pid_namespace = pid_namespace},
+                                &transport_);
   }
 
   std::unique_ptr<FakeRing> MakeRing(pid_t pid, int32_t rank, int32_t size) {
@@ -177,7 +178,7 @@ TEST_F(AgentTest, RankCountsAsAliveIfNoDescriptorIsLeftToWatchIt) {
 // when such a process ends, but it accepts the report of its parent.
 TEST_F(AgentTest, ProcessesOfInvisiblePidNamespacesCountAsAlive) {
   constexpr uint64_t kAgents = 7;
-  MakeAgent(AgentOptions().parents_word_ns, kAgents);
+  MakeAgent(AgentOptions().parent_report_timeout_ns, kAgents);
   std::vector<std::unique_ptr<FakeRing>> rings;
   for (const int32_t rank : {0, 1}) {
     rings.push_back(std::make_unique<FakeRing>(
@@ -205,7 +206,7 @@ TEST_F(AgentTest, ProcessesOfInvisiblePidNamespacesCountAsAlive) {
 
 // An agent on the host sees all processes: a process that does not exist has ended.
 TEST_F(AgentTest, MissingContainerProcessHasEndedIfAllProcessesAreVisible) {
-  MakeAgent(AgentOptions().parents_word_ns, kInitialPidNamespace);
+  MakeAgent(AgentOptions().parent_report_timeout_ns, kInitialPidNamespace);
   FakeRing ring(run_.path() + "/rings/here-1-0.ring", 1, 5000, 0, 2);
   ring.SetPidNamespace(7);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->ended(); }));
@@ -532,9 +533,9 @@ TEST_F(AgentTest, RingsOfEndedProcessesUseOnlyTheMemoryTheyNeed) {
   agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
                                                 .host = "here",
                                                 .version = "test",
-                                                .parents_word_ns = 0,
-                                                .let_go_after_ns = 0,
-                                                .most_open_ended = 0},
+                                                .parent_report_timeout_ns = 0,
+                                                .release_after_ns = 0,
+                                                .max_open_ended = 0},
                                    &transport_);
   Sleeper ended;
   Sleeper living;

@@ -41,11 +41,11 @@ TEST(AttachJudge, TraceHasTheOpenCallsOfTheRanks) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
   job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
-  const Standings standings = job.Stand();
-  ASSERT_THAT(standings.trace.processes[0].open_calls, SizeIs(1));
-  const Event& event = standings.trace.processes[0].open_calls[0].event;
-  EXPECT_EQ(standings.trace.arguments[event.arguments].operation, Operation::kBarrier);
-  EXPECT_THAT(standings.trace.processes[1].open_calls, IsEmpty());
+  const RankStates rank_states = job.Stand();
+  ASSERT_THAT(rank_states.trace.processes[0].open_calls, SizeIs(1));
+  const Event& event = rank_states.trace.processes[0].open_calls[0].event;
+  EXPECT_EQ(rank_states.trace.arguments[event.arguments].operation, Operation::kBarrier);
+  EXPECT_THAT(rank_states.trace.processes[1].open_calls, IsEmpty());
 }
 
 TEST(AttachJudge, IncompleteStackLowersTheCertainty) {
@@ -400,9 +400,9 @@ TEST(AttachJudge, ThreadWithUserFramesIsNotALibraryThread) {
       .Thread("read < hook a.c:3 < run@libgloo.so < clone3@libc.so.6")
       .Thread("poll@libc.so.6 < clone3@libc.so.6")
       .Thread(kGlooWaits);
-  const Standings standings = job.Stand();
+  const RankStates rank_states = job.Stand();
   std::vector<bool> of_library;
-  for (const LiveStack& stack : standings.trace.processes[0].live_stacks) {
+  for (const LiveStack& stack : rank_states.trace.processes[0].live_stacks) {
     ThreadSample sample;
     for (const SourceFrame& frame : stack.frames) sample.frames.push_back({frame});
     sample.whole = true;

@@ -18,8 +18,8 @@
 #include "collector/attach/judge.h"
 #include "collector/attach/observation.h"
 #include "collector/attach/polls.h"
+#include "collector/attach/rank_state.h"
 #include "collector/attach/stacks.h"
-#include "collector/attach/standing.h"
 
 namespace rollcall::attach::testing {
 
@@ -298,11 +298,11 @@ class ObservedJob {
     sources_.push_back(std::move(source));
   }
 
-  Standings Stand() const {
-    Standings standings = StandingsOf(job_, "node1", {observed_.begin(), observed_.end()});
-    standings.trace.sources = sources_;
-    FindPolls(&standings);
-    return standings;
+  RankStates Stand() const {
+    RankStates rank_states = RankStatesOf(job_, "node1", {observed_.begin(), observed_.end()});
+    rank_states.trace.sources = sources_;
+    FindPolls(&rank_states);
+    return rank_states;
   }
   Report Judge() const { return attach::Judge(job_, Stand()); }
   HostStacks On(const std::string& host) const {

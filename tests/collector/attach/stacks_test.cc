@@ -78,15 +78,16 @@ std::string Said(const JudgedStacks& judged) {
     for (const HostRanks& host : finding.culprit_hosts) text += host.host + "\n";
   }
   for (const std::string& note : judged.report.notes) text += note + "\n";
-  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.standings), true))) {
+  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.rank_states), true))) {
     text += line + "\n";
   }
-  for (const ComparedVariable& variable : CompareVariables(judged.standings)) {
+  for (const ComparedVariable& variable : CompareVariables(judged.rank_states)) {
     text += VariableText(variable) + "\n";
   }
-  for (const RankStanding& rank : judged.standings.ranks) {
-    text += fmt::format("{} {} {} {} {} {}\n", rank.rank, static_cast<int>(rank.stillness),
-                        static_cast<int>(rank.pace), rank.may_act, rank.state, rank.problem);
+  for (const RankState& rank : judged.rank_states.ranks) {
+    text +=
+        fmt::format("{} {} {} {} {} {}\n", rank.rank, static_cast<int>(rank.stillness),
+                    static_cast<int>(rank.activity_level), rank.may_act, rank.state, rank.problem);
     for (const FrameVariables& frame : rank.variables) text += frame.frame.function + "\n";
     for (const std::string& awaited : rank.awaited) text += awaited + "\n";
   }

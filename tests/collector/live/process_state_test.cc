@@ -125,7 +125,7 @@ TEST(ProcessStateTest, ChildBlockedInRead) {
   // ThreadSanitizer adds a thread to every child, which may use the most CPU time.
   const pid_t of = kThreadSanitizer ? child.pid() : 0;
   const ThreadActivity activity = Summarize(state, child.WaitUntilBlockedIn(SYS_read), of);
-  EXPECT_EQ(activity.pace, Pace::kWaiting);
+  EXPECT_EQ(activity.activity_level, ActivityLevel::kWaiting);
   EXPECT_EQ(activity.syscall, "read");
   EXPECT_EQ(activity.tid, child.pid());
   child.LetGo();
@@ -149,11 +149,14 @@ TEST(ProcessStateTest, SpinningStoppedAndEndedChild) {
   EXPECT_EQ(activity.cpu_ns, second.threads[0].cpu_ns - first.threads[0].cpu_ns);
   EXPECT_EQ(activity.interval_ns, second.sampled_ns - first.sampled_ns);
   // Its share of the CPU time depends on the load of the machine.
-  EXPECT_TRUE(activity.pace == Pace::kSpinning || activity.pace == Pace::kBusy);
+  EXPECT_TRUE(activity.activity_level == ActivityLevel::kSpinning ||
+              activity.activity_level == ActivityLevel::kBusy);
   ASSERT_EQ(kill(child.pid(), SIGSTOP), 0);
-  EXPECT_EQ(Summarize(first, child.WaitForState(RunState::kStopped), 0).pace, Pace::kStopped);
+  EXPECT_EQ(Summarize(first, child.WaitForState(RunState::kStopped), 0).activity_level,
+            ActivityLevel::kStopped);
   ASSERT_EQ(kill(child.pid(), SIGKILL), 0);
-  EXPECT_EQ(Summarize(first, child.WaitForState(RunState::kZombie), 0).pace, Pace::kEnded);
+  EXPECT_EQ(Summarize(first, child.WaitForState(RunState::kZombie), 0).activity_level,
+            ActivityLevel::kEnded);
 }
 
 ProcessState Sample(uint64_t at_ns, const std::vector<std::pair<pid_t, uint64_t>>& cpu_ns) {
@@ -174,15 +177,18 @@ ProcessState Sample(uint64_t at_ns, const std::vector<std::pair<pid_t, uint64_t>
 TEST(ActivityTest, ReportsTheBusiestThreadAndItsUseOfTheProcessor) {
   const ProcessState before = Sample(1000, {{42, 10}, {43, 500}});
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 0).tid, 43);
-  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 0).pace, Pace::kSpinning);
-  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 42).pace, Pace::kWaiting);
-  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 700}}), 0).pace, Pace::kBusy);
+  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 0).activity_level,
+            ActivityLevel::kSpinning);
+  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 1500}}), 42).activity_level,
+            ActivityLevel::kWaiting);
+  EXPECT_EQ(Summarize(before, Sample(2000, {{42, 20}, {43, 700}}), 0).activity_level,
+            ActivityLevel::kBusy);
   EXPECT_EQ(Summarize(before, Sample(2000, {{41, 0}, {42, 10}}), 0).tid, 42);
   // The CPU time of a thread that started between the samples counts from zero.
   EXPECT_EQ(Summarize(before, Sample(2000, {{42, 10}, {99, 900}}), 0).cpu_ns, 900U);
   ProcessState other = Sample(2000, {{42, 20}});
   other.start_ticks = 6;
-  EXPECT_EQ(Summarize(before, other, 0).pace, Pace::kUnknown);
+  EXPECT_EQ(Summarize(before, other, 0).activity_level, ActivityLevel::kUnknown);
 }
 
 TEST(CgroupMemoryTest, VersionTwo) {

@@ -274,9 +274,9 @@ constexpr int kTurnKinds = 12;
 // other thread may reuse the memory of an iterator that has ended when the main thread already
 // waits: the digest then changes once.
 std::vector<LivePythonFrame> LookUntilSettled(const Script& script) {
-  constexpr int kMostChanges = 3;
+  constexpr int kMaxChanges = 3;
   std::vector<LivePythonFrame> before = Look(script);
-  for (int change = 0; change <= kMostChanges; ++change) {
+  for (int change = 0; change <= kMaxChanges; ++change) {
     std::vector<LivePythonFrame> now = Look(script);
     const bool same = std::equal(before.begin(), before.end(), now.begin(), now.end(),
                                  [](const LivePythonFrame& a, const LivePythonFrame& b) {

@@ -64,7 +64,7 @@ TEST(Compression, RejectsDamagedData) {
 TEST(Compression, RejectsLargerWindow) {
   const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(),
                                                                    ZSTD_freeCCtx);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, kMostWindowLog + 1);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, kMaxWindowLog + 1);
   const std::vector<uint8_t> noise = Noise(3 << 20);
   std::vector<uint8_t> packed(4 << 20);
   ZSTD_inBuffer in{noise.data(), noise.size(), 0};

@@ -46,8 +46,8 @@ class AgentTableTest : public ::testing::Test {
     return hello;
   }
 
-  static constexpr uint64_t kMostHeld = uint64_t{4} << 20;  // 1 MiB of it for journals
-  AgentTable table_{kMostHeld};
+  static constexpr uint64_t kMaxHeld = uint64_t{4} << 20;  // 1 MiB of it for journals
+  AgentTable table_{kMaxHeld};
   uint64_t number_ = 0;
   std::map<uint64_t, std::string> refused_;  // reason, by number
 };
@@ -123,7 +123,7 @@ TEST_F(AgentTableTest, ReportsJournalThatExceedsTheLimit) {
   Agent* agent = table_.Find(1);
   const std::string most(1 << 20, '\n');
   table_.AddJournal(agent, most);
-  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld - most.size());
+  EXPECT_EQ(table_.bytes_for_rings(), kMaxHeld - most.size());
   table_.AddJournal(agent, "\n");
   EXPECT_TRUE(agent->cut);
   table_.AddEnvironment(agent, "{}");
@@ -154,10 +154,10 @@ TEST_F(AgentTableTest, FreesBytesOfARemovedAgent) {
   table_.AddJournal(table_.Find(1), std::string(1 << 19, '\n'));
   table_.AddEnvironment(table_.Find(1), "{}");
   AcceptHello(Hello("a", 1));
-  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld);
+  EXPECT_EQ(table_.bytes_for_rings(), kMaxHeld);
   table_.AddJournal(table_.Find(2), "\n");
   table_.TakeLost(1, 0);
-  EXPECT_EQ(table_.bytes_for_rings(), kMostHeld);
+  EXPECT_EQ(table_.bytes_for_rings(), kMaxHeld);
 }
 
 TEST_F(AgentTableTest, FetchAllowanceOfANodeRecovers) {

@@ -12,7 +12,7 @@
 namespace rollcall::service {
 namespace {
 
-constexpr size_t kMostDirect = 10;
+constexpr size_t kMaxDirect = 10;
 
 // Agents that obey each order, on a new connection with a new number.
 class AggregatorTreeTest : public ::testing::Test {
@@ -70,27 +70,27 @@ class AggregatorTreeTest : public ::testing::Test {
     return loads;
   }
 
-  AggregatorTree tree_{kMostDirect};
+  AggregatorTree tree_{kMaxDirect};
   std::map<uint64_t, Place> places_;  // by id
   uint64_t numbers_ = 0;
 };
 
 TEST_F(AggregatorTreeTest, GivesNoOrdersUpToTheLimitOfDirectAgents) {
-  AttachMany(kMostDirect);
+  AttachMany(kMaxDirect);
   EXPECT_TRUE(tree_.TakeOrders().empty());
 }
 
 TEST_F(AggregatorTreeTest, AgentsBeyondTheLimitAttachToAggregators) {
   AttachMany(200);
   Settle();
-  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Direct(), kMaxDirect);
   size_t attached = 0;
   for (const auto& [aggregator, load] : Loads()) {
     EXPECT_LE(load, AggregatorTree::kFanOut);
     EXPECT_EQ(places_.at(IdOf(aggregator)).aggregator, 0u);
     attached += load;
   }
-  EXPECT_EQ(attached, 200 - kMostDirect);
+  EXPECT_EQ(attached, 200 - kMaxDirect);
   EXPECT_EQ(tree_.relayed(), attached);
 }
 
@@ -100,19 +100,19 @@ TEST_F(AggregatorTreeTest, SpreadsAgentsThatJoinOneByOne) {
     Attach(id);
     Settle();
   }
-  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Direct(), kMaxDirect);
   EXPECT_EQ(Loads().size(), 3u);
 }
 
 TEST_F(AggregatorTreeTest, AsksOneAgentToServeAtATime) {
-  AttachMany(kMostDirect + 1);
+  AttachMany(kMaxDirect + 1);
   EXPECT_EQ(tree_.TakeOrders().size(), 1u);
   Attach(50);
   EXPECT_TRUE(tree_.TakeOrders().empty());
 }
 
 TEST_F(AggregatorTreeTest, AsksAnotherAgentIfOneCannotServe) {
-  AttachMany(kMostDirect + 1);
+  AttachMany(kMaxDirect + 1);
   const std::vector<AggregatorTree::Order> first = tree_.TakeOrders();
   ASSERT_EQ(first.size(), 1u);
   tree_.OnAggregator(first[0].agent, "");
@@ -121,7 +121,7 @@ TEST_F(AggregatorTreeTest, AsksAnotherAgentIfOneCannotServe) {
   EXPECT_NE(second[0].agent, first[0].agent);
   Obey(second[0]);
   Settle();
-  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Direct(), kMaxDirect);
 }
 
 TEST_F(AggregatorTreeTest, AgentsWithoutAggregatorSupportStayDirect) {
@@ -130,7 +130,7 @@ TEST_F(AggregatorTreeTest, AgentsWithoutAggregatorSupportStayDirect) {
 }
 
 TEST_F(AggregatorTreeTest, AgentThatReachedNoAggregatorGetsNoMoreOrders) {
-  AttachMany(kMostDirect + 1);
+  AttachMany(kMaxDirect + 1);
   for (const auto& order : tree_.TakeOrders()) Obey(order);
   const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
   ASSERT_EQ(orders.size(), 1u);
@@ -139,7 +139,7 @@ TEST_F(AggregatorTreeTest, AgentThatReachedNoAggregatorGetsNoMoreOrders) {
   Attach(id, {.can_aggregate = true, .keeps_direct = true});
   Settle();
   EXPECT_EQ(places_.at(id).aggregator, 0u);
-  EXPECT_EQ(Direct(), kMostDirect) << "another one attached instead";
+  EXPECT_EQ(Direct(), kMaxDirect) << "another one attached instead";
 }
 
 TEST_F(AggregatorTreeTest, UnreachableAggregatorGetsNoMoreAgents) {
@@ -166,7 +166,7 @@ TEST_F(AggregatorTreeTest, UnreachableAggregatorGetsNoMoreAgents) {
   }
   EXPECT_GT(missed, 0u);
   EXPECT_LE(missed, AggregatorTree::kFanOut) << "of those that were told at once";
-  EXPECT_EQ(Direct(), std::max(kMostDirect, missed + Loads().size() + 1));
+  EXPECT_EQ(Direct(), std::max(kMaxDirect, missed + Loads().size() + 1));
 }
 
 TEST_F(AggregatorTreeTest, AgentsOfAnEndedAggregatorAttachToOthers) {
@@ -185,12 +185,12 @@ TEST_F(AggregatorTreeTest, AgentsOfAnEndedAggregatorAttachToOthers) {
     Attach(id);
   }
   Settle();
-  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Direct(), kMaxDirect);
   for (const auto& [aggregator, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
 }
 
 TEST_F(AggregatorTreeTest, GivingUpAnAgentFreesItsPlace) {
-  uint64_t id = kMostDirect + AggregatorTree::kFanOut / 2;
+  uint64_t id = kMaxDirect + AggregatorTree::kFanOut / 2;
   AttachMany(id);
   size_t aggregators = 0;
   for (int round = 0; round < 10; ++round) {
@@ -212,7 +212,7 @@ TEST_F(AggregatorTreeTest, GivingUpAnAgentFreesItsPlace) {
 
 // A new connection may be added before the one that it replaces is removed.
 TEST_F(AggregatorTreeTest, CountsAgentOnceIfItReconnectsBeforeTheOldConnectionEnds) {
-  AttachMany(kMostDirect + 1);
+  AttachMany(kMaxDirect + 1);
   for (const auto& order : tree_.TakeOrders()) Obey(order);
   const std::vector<AggregatorTree::Order> orders = tree_.TakeOrders();
   ASSERT_EQ(orders.size(), 1u);
@@ -221,7 +221,7 @@ TEST_F(AggregatorTreeTest, CountsAgentOnceIfItReconnectsBeforeTheOldConnectionEn
   tree_.Remove(orders[0].agent);
   for (uint64_t id = 100; id < 100 + AggregatorTree::kFanOut; ++id) Attach(id);
   Settle();
-  EXPECT_EQ(Direct(), kMostDirect);
+  EXPECT_EQ(Direct(), kMaxDirect);
   for (const auto& [number, load] : Loads()) EXPECT_LE(load, AggregatorTree::kFanOut);
 }
 

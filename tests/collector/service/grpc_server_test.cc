@@ -194,7 +194,7 @@ TEST_F(GrpcServerTest, DoesNotAnswerPlainTextFromAnotherMachine) {
 TEST_F(GrpcServerTest, ServesAllOfManySimultaneousConnections) {
   const uint64_t before = RaiseFileLimit();
   std::vector<UniqueFd> agents;
-  for (size_t i = 0; i < Listener::kMostSilent + 100; ++i) {
+  for (size_t i = 0; i < Listener::kMaxSilent + 100; ++i) {
     agents.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
   SetFileLimit(4);  // none is accepted until all are there
@@ -227,11 +227,11 @@ size_t ConnectionsOf(int port) {
 TEST_F(GrpcServerTest, SilentConnectionsDoNotKeepAgentsOut) {
   RaiseFileLimit();
   std::vector<UniqueFd> silent;
-  for (size_t i = 0; i < 2 * Listener::kMostSilent; ++i) {
+  for (size_t i = 0; i < 2 * Listener::kMaxSilent; ++i) {
     silent.push_back(ConnectTo(server_->port()));
   }
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
-  EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMostSilent + 1);
+  EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMaxSilent + 1);
 }
 
 // gRPC's own listener would stop accepting forever.

@@ -38,7 +38,7 @@ ByNeed Read(const Trace& trace, const DiagnoseOptions& options, size_t newest, s
     had = whole.size();
     read.trace = KeepNewest(trace, newest, whole);
     read.report = Diagnose(read.trace, options);
-    whole.merge(WorthWholeHistory(read.trace, read.report, most - whole.size()));
+    whole.merge(SelectForWholeHistory(read.trace, read.report, most - whole.size()));
   } while (whole.size() != had);
   return read;
 }
@@ -131,7 +131,7 @@ constexpr char kDrift[] =
 
 TEST(HistoryNeed, OneRankRepresentsThoseWithEqualHistories) {
   const Trace brief = KeepNewest(Parse(kDrift), kNewest);
-  EXPECT_THAT(WorthWholeHistory(brief, Diagnose(brief), 4), UnorderedElementsAre(0, 5));
+  EXPECT_THAT(SelectForWholeHistory(brief, Diagnose(brief), 4), UnorderedElementsAre(0, 5));
 }
 
 TEST(HistoryNeed, RequestsMissingCountsWithinTheLimit) {
@@ -166,7 +166,7 @@ TEST(HistoryNeed, RequestsMissingCountsWithinTheLimit) {
 
 TEST(HistoryNeed, RequestsAllMembersOfASmallCommunicator) {
   const Trace brief = KeepNewest(Parse(kDrift), kNewest);
-  EXPECT_EQ(WorthWholeHistory(brief, Diagnose(brief), 8).size(), 8u);
+  EXPECT_EQ(SelectForWholeHistory(brief, Diagnose(brief), 8).size(), 8u);
 }
 
 TEST(HistoryNeed, TwoWholeRingsOfEightShowTheSkippedCall) {

@@ -163,7 +163,7 @@ TEST_F(JobStateTest, DoesNotMixTwoJobs) {
 
 TEST_F(JobStateTest, ForgetsProcessesOfALostAgent) {
   for (int rank = 0; rank < 4; ++rank) Give(Digest(rank, true));
-  state_.Forget(1);
+  state_.RemoveAgent(1);
   EXPECT_EQ(Check(), Reason::kNone);
   EXPECT_TRUE(state_.ever_seen());
 }

@@ -50,8 +50,8 @@ class MetricsTest : public ::testing::Test {
     *message.mutable_digests()->add_processes() = digest;
     metrics_.OnMessage(message, now);
   }
-  std::string Text(int64_t now = kNow, const Metrics::Standing& standing = {}) {
-    metrics_.Publish(state_, standing, now);
+  std::string Text(int64_t now = kNow, const Metrics::MonitorState& monitor_state = {}) {
+    metrics_.Publish(state_, monitor_state, now);
     return metrics_.Text();
   }
 
@@ -109,7 +109,7 @@ TEST_F(MetricsTest, PublishesLessOftenIfPublishingTakesLong) {
 
 TEST_F(MetricsTest, CountsCommunicatorsBeyondTheLimit) {
   rpc::ProcessDigest digest = Rank(0);
-  for (uint64_t key = 1; key <= Metrics::kMostCommunicators + 3; ++key) Enter(&digest, key, 1, 1);
+  for (uint64_t key = 1; key <= Metrics::kMaxCommunicators + 3; ++key) Enter(&digest, key, 1, 1);
   Give(digest);
   EXPECT_THAT(Text(), HasSubstr("\nrollcall_communicators_left_out 3\n"));
 }
@@ -119,7 +119,7 @@ TEST_F(MetricsTest, ForgetsProcessesOfALostAgent) {
   Enter(&digest, 1, 1, 1);
   Give(digest);
   EXPECT_THAT(Text(), HasSubstr("communicator="));
-  state_.Forget(1);
+  state_.RemoveAgent(1);
   EXPECT_THAT(Text(kNow + kSecond), Not(HasSubstr("communicator=")));
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 MonitorOptions WithEvidence(int64_t patience_ns) {
   MonitorOptions options;
-  options.answer_patience_ns = patience_ns;
+  options.answer_timeout_ns = patience_ns;
   options.on_evidence = [](const Trace&, const Report&, const collect::Evidence&) {};
   return options;
 }

@@ -542,7 +542,7 @@ std::string ProblemOf(const Monitor::Final& final, const std::string& what) {
 TEST(MonitorTest, ReportsWhatExceedsTheMemoryLimit) {
   const std::vector<uint8_t> ring = RingInBarrier(0, true);
   MonitorOptions options;
-  options.most_held_bytes = (uint64_t{1} << 20) + ring.size() / 2;
+  options.max_held_bytes = (uint64_t{1} << 20) + ring.size() / 2;
   Monitor monitor{options};
   const auto link = std::make_shared<FakeLink>();
   const uint64_t agent = monitor.Join(link);

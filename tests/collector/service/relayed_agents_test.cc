@@ -124,10 +124,10 @@ TEST_F(RelayedAgentsTest, AgentsLeaveWithTheirAggregator) {
 }
 
 TEST_F(RelayedAgentsTest, LimitsAgentsOfAnAggregator) {
-  for (uint64_t agent = 1; agent <= RelayedAgents::kMostAgents + 5; ++agent) {
+  for (uint64_t agent = 1; agent <= RelayedAgents::kMaxAgents + 5; ++agent) {
     agents_.Message(aggregator_, From({{agent, Says("a")}}));
   }
-  EXPECT_EQ(recorder_.links.size(), 1 + RelayedAgents::kMostAgents);
+  EXPECT_EQ(recorder_.links.size(), 1 + RelayedAgents::kMaxAgents);
 }
 
 // A monitor's report on three ranks with an agent each; rank 2 never enters the barrier. The agent

@@ -31,7 +31,7 @@ class Observer {
       Line("comm c{} {}", c, fmt::join(program_.comms[c], ","));
     }
     Walk();
-    for (int r = 0; r < program_.ranks; ++r) Stands(r);
+    for (int r = 0; r < program_.ranks; ++r) CurrentEvent(r);
     if (result_.ended) Line("idle 60");
     TextTraceResult parsed = ParseTextTrace(result_.text);
     if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
@@ -104,7 +104,7 @@ class Observer {
   }
 
   // What a host is seen doing in the end.
-  void Stands(int r) {
+  void CurrentEvent(int r) {
     const RankState& host = result_.state.ranks[static_cast<size_t>(r)];
     const Op& op = machine_.At(r, host.at);
     if (host.inside && IsSeen(op.what)) {

@@ -120,7 +120,7 @@ void Launch(uint32_t slot, uint64_t first, uint64_t last) {
   for (uint64_t launch = first; launch <= last; ++launch) Launched(slot, launch);
 }
 
-bool DeviceTells(uint32_t slot) {
+bool SetDeviceReports(uint32_t slot) {
   return g_ring.progress[slot].state == static_cast<uint32_t>(GpuKnowledge::kMarks);
 }
 
@@ -157,7 +157,7 @@ TEST(Marks, DeviceReportsEachLaunch) {
     EXPECT_EQ(g_cuda.writes, 1000);
     EXPECT_EQ(Completed(0), 1000u);
     EXPECT_EQ(Outstanding(), 0);
-    EXPECT_TRUE(DeviceTells(0));
+    EXPECT_TRUE(SetDeviceReports(0));
   });
 }
 
@@ -168,11 +168,11 @@ TEST(Marks, StalledStreamLeavesMarksToOthers) {
     Launch(0, 1, 100);
     EXPECT_EQ(g_cuda.writes, static_cast<int>(kMarksPerStream));
     EXPECT_EQ(Outstanding(), static_cast<int>(kMarksPerStream));
-    EXPECT_FALSE(DeviceTells(0));  // there is no mark for the last launches
+    EXPECT_FALSE(SetDeviceReports(0));  // there is no mark for the last launches
     g_cuda.works = true;
     Launch(1, 101, 200);
     EXPECT_EQ(Completed(1), 200u);
-    EXPECT_TRUE(DeviceTells(1));
+    EXPECT_TRUE(SetDeviceReports(1));
     EXPECT_EQ(Completed(0), 0u);
   });
 }
@@ -187,7 +187,7 @@ TEST(Marks, DisabledAtTheFirstError) {
     EXPECT_EQ(g_cuda.writes, 2);
     EXPECT_EQ(Completed(0), 2u);
     EXPECT_EQ(Outstanding(), 0);  // refused writes are not outstanding
-    EXPECT_FALSE(DeviceTells(0));
+    EXPECT_FALSE(SetDeviceReports(0));
   });
 }
 
@@ -264,7 +264,7 @@ TEST(Marks, MarksOfAnAbortedCommunicatorAreIgnored) {
     Launch(0, 1, 1);
     g_cuda.works = false;
     Launch(0, 2, 3);
-    ForgetMarks(1);
+    ClearMarks(1);
     for (ring::Mark& mark : g_ring.marks) mark.written = mark.number;
     EXPECT_EQ(Completed(0), 1u);
     g_cuda.works = true;

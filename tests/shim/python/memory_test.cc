@@ -22,7 +22,7 @@ class Pages : public testing::Test {
   }
   ~Pages() override {
     munmap(map_, 3 * kPage);
-    ForgetPages();
+    ClearKnownPages();
   }
   uint64_t at(uint64_t offset) const { return reinterpret_cast<uint64_t>(map_) + offset; }
 
@@ -53,7 +53,7 @@ TEST_F(Pages, InvalidAddressIsNotReadable) {
 TEST_F(Pages, ForgottenPagesAreCheckedAgain) {
   EXPECT_TRUE(IsReadable(at(2 * kPage), 8));
   mprotect(map_ + 2 * kPage, kPage, PROT_NONE);
-  ForgetPages();
+  ClearKnownPages();
   EXPECT_FALSE(IsReadable(at(2 * kPage), 8));
 }
 

@@ -115,7 +115,7 @@ TEST_F(CheckpointTest, RejectedCallReturnsItsNumber) {
       const uint64_t number = NextSequence(&comm_);
       ASSERT_EQ(number, sequence);
       const RollingHashes before = Checkpoint(&comm_, number, 77 + n, 78 + n);
-      GiveNumberBack(&comm_, number, before);
+      ReleaseSequence(&comm_, number, before);
       ASSERT_EQ(entry_.entered, sequence - 1);
     }
     ASSERT_EQ(NextSequence(&comm_), sequence);
@@ -135,8 +135,8 @@ TEST_F(CheckpointTest, NestedRejectedCallsReturnTheirNumbers) {
   const RollingHashes before_outer = Checkpoint(&comm_, outer, 77, 78);
   const uint64_t inner = NextSequence(&comm_);
   const RollingHashes before_inner = Checkpoint(&comm_, inner, 79, 80);
-  GiveNumberBack(&comm_, inner, before_inner);
-  GiveNumberBack(&comm_, outer, before_outer);
+  ReleaseSequence(&comm_, inner, before_inner);
+  ReleaseSequence(&comm_, outer, before_outer);
   EXPECT_EQ(comm_.hashes.semantic, before.semantic);
   EXPECT_EQ(comm_.hashes.path, before.path);
   ASSERT_EQ(NextSequence(&comm_), outer);
@@ -149,7 +149,7 @@ TEST_F(CheckpointTest, NestedRejectedCallsReturnTheirNumbers) {
 TEST_F(CheckpointTest, NumberOfARejectedCallIsKeptIfALaterNumberWasTaken) {
   const uint64_t rejected = NextSequence(&comm_);
   NextSequence(&comm_);
-  GiveNumberBack(&comm_, rejected, {});
+  ReleaseSequence(&comm_, rejected, {});
   EXPECT_EQ(entry_.entered, 2u);
   EXPECT_EQ(entry_.rejected, 1u);
   EXPECT_NE(entry_.flags & ring::kSawConcurrency, 0u);

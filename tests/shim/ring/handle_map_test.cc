@@ -75,7 +75,7 @@ TEST(HandleMap, FullTableIsReportedAndKeepsItsEntries) {
 TEST(HandleMap, EraseAndTidyKeepsTheOthers) {
   static HandleMap<64> map;
   for (uint64_t key = 1; key <= 50; ++key) ASSERT_TRUE(map.Insert(key, static_cast<uint32_t>(key)));
-  for (uint64_t key = 1; key <= 50; key += 2) map.EraseAndTidy(key);
+  for (uint64_t key = 1; key <= 50; key += 2) map.EraseAndCompact(key);
   for (uint64_t key = 1; key <= 50; ++key) {
     EXPECT_EQ(map.Find(key), key % 2 == 0 ? key : map.kMissing) << key;
   }
@@ -101,7 +101,7 @@ TEST(HandleMap, AgreesWithAnOrdinaryMap) {
           break;
         }
         case 2:
-          map->EraseAndTidy(key);
+          map->EraseAndCompact(key);
           expected.erase(key);
           break;
         default: {

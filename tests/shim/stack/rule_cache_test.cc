@@ -29,7 +29,7 @@ TEST(RuleCache, NewGenerationDropsAllRules) {
   ASSERT_TRUE(cache.Init());
   const uint64_t before = cache.generation();
   cache.Insert(kBase, before, RuleOf(8));
-  cache.Forget();
+  cache.Clear();
   EXPECT_EQ(cache.Find(kBase, cache.generation()), Rule{});
   // A rule whose look-up began before the new generation is dropped.
   cache.Insert(kBase, before, RuleOf(16));
@@ -45,7 +45,7 @@ TEST(RuleCache, DoesNotReturnOldRulesAfterTheGenerationWrapsAround) {
   cache.Insert(kBase, first, RuleOf(8));
   uint64_t generations = 0;
   do {
-    cache.Forget();
+    cache.Clear();
     ++generations;
   } while (cache.generation() != first);
   EXPECT_EQ(generations, (uint64_t{1} << 17) - 1);
@@ -94,7 +94,7 @@ TEST(RuleCache, NeverMixesRules) {
           ++hits;
           if (rule != expected(pc, now)) wrong.fetch_add(1);
         }
-        if (i % 8 == 0) cache.Forget();
+        if (i % 8 == 0) cache.Clear();
       }
       found.fetch_add(hits);
     });

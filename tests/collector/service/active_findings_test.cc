@@ -1,4 +1,4 @@
-#include "collector/service/standing_findings.h"
+#include "collector/service/active_findings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,171 +12,171 @@
 namespace rollcall::service {
 namespace {
 
-using ReportDelta = StandingFindings::ReportDelta;
+using ReportDelta = ActiveFindings::ReportDelta;
 
 constexpr int64_t kOneSecond = 1'000'000'000;
 constexpr int64_t kStill = 1000 * kOneSecond;  // the time of the last movement
 
-Sighting Hang(Certainty certainty, const std::string& key = "a") {
-  Sighting sighting;
-  sighting.key = key;
-  sighting.kind = VerdictKind::kP2pDeadlock;
-  sighting.certainty = certainty;
-  sighting.waiting_ranks = 2;
-  sighting.hangs = true;
-  sighting.waiting = {{.id = 10, .rank = 0, .activity = 5}, {.id = 11, .rank = 1, .activity = 7}};
-  sighting.still_since_ns = kStill;
-  return sighting;
+FindingState Hang(Certainty certainty, const std::string& key = "a") {
+  FindingState state;
+  state.key = key;
+  state.kind = VerdictKind::kP2pDeadlock;
+  state.certainty = certainty;
+  state.waiting_ranks = 2;
+  state.hangs = true;
+  state.waiting = {{.id = 10, .rank = 0, .activity = 5}, {.id = 11, .rank = 1, .activity = 7}};
+  state.still_since_ns = kStill;
+  return state;
 }
 
-class StandingFindingsTest : public ::testing::Test {
+class ActiveFindingsTest : public ::testing::Test {
  protected:
-  ReportDelta Report(const std::vector<Sighting>& sightings, int64_t after_ns = 0) {
-    return standing_.Report(sightings, kStill + after_ns);
+  ReportDelta Report(const std::vector<FindingState>& states, int64_t after_ns = 0) {
+    return active_.Report(states, kStill + after_ns);
   }
   // Whether it is due if a diagnosis finds it after `after_ns` without progress.
-  bool DueAfter(const Sighting& sighting, int64_t after_ns) {
-    Report({sighting}, after_ns);
-    return standing_.AnyDue(kStill + after_ns);
+  bool DueAfter(const FindingState& state, int64_t after_ns) {
+    Report({state}, after_ns);
+    return active_.AnyDue(kStill + after_ns);
   }
   Withdrawal Withdraw() {
-    return standing_.Withdraw([this](uint64_t id) -> std::optional<Movement> {
+    return active_.Withdraw([this](uint64_t id) -> std::optional<Movement> {
       const auto found = now_.find(id);
       return found == now_.end() ? std::nullopt : std::optional(found->second);
     });
   }
 
-  StandingFindings standing_{{.kill_after_ns = 20 * kOneSecond, .stall_after_ns = 60 * kOneSecond}};
+  ActiveFindings active_{{.kill_after_ns = 20 * kOneSecond, .stall_after_ns = 60 * kOneSecond}};
   std::map<uint64_t, Movement> now_ = {{10, {.activity = 5}}, {11, {.activity = 7}}};
 };
 
-TEST_F(StandingFindingsTest, RepeatedFindingIsNotNewButMoreCertainOneIs) {
+TEST_F(ActiveFindingsTest, RepeatedFindingIsNotNewButMoreCertainOneIs) {
   EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNew);
   EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNone);
   EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
   EXPECT_EQ(Report({Hang(Certainty::kSuspected)}), ReportDelta::kNone) << "less certain";
   EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNone) << "as certain as it was once";
-  Sighting more = Hang(Certainty::kLikely);
+  FindingState more = Hang(Certainty::kLikely);
   more.waiting_ranks = 3;
   EXPECT_EQ(Report({more}), ReportDelta::kMoreRanks);
   EXPECT_EQ(Report({more}), ReportDelta::kNone);
   EXPECT_EQ(Report({more, Hang(Certainty::kLikely, "b")}), ReportDelta::kNew);
 }
 
-TEST_F(StandingFindingsTest, ProvenFindingIsDueAtOnce) {
+TEST_F(ActiveFindingsTest, ProvenFindingIsDueAtOnce) {
   EXPECT_TRUE(DueAfter(Hang(Certainty::kProven), 0));
 }
 
-TEST_F(StandingFindingsTest, LikelyFindingIsDueAfterKillAfter) {
+TEST_F(ActiveFindingsTest, LikelyFindingIsDueAfterKillAfter) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kLikely), 19 * kOneSecond));
   EXPECT_TRUE(DueAfter(Hang(Certainty::kLikely), 20 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, ComputingDelaysLikelyFindingUntilStallAfter) {
-  Sighting computes = Hang(Certainty::kLikely);
+TEST_F(ActiveFindingsTest, ComputingDelaysLikelyFindingUntilStallAfter) {
+  FindingState computes = Hang(Certainty::kLikely);
   computes.computes = true;
   EXPECT_FALSE(DueAfter(computes, 59 * kOneSecond));
   EXPECT_TRUE(DueAfter(computes, 60 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, SuspectedFindingIsDueAfterStallAfter) {
+TEST_F(ActiveFindingsTest, SuspectedFindingIsDueAfterStallAfter) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kSuspected), 59 * kOneSecond));
   EXPECT_TRUE(DueAfter(Hang(Certainty::kSuspected), 60 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, InconclusiveFindingIsNeverDue) {
+TEST_F(ActiveFindingsTest, InconclusiveFindingIsNeverDue) {
   EXPECT_FALSE(DueAfter(Hang(Certainty::kInconclusive), 1000 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, FindingThatDoesNotHangIsNeverDue) {
-  Sighting mismatch = Hang(Certainty::kProven);
+TEST_F(ActiveFindingsTest, FindingThatDoesNotHangIsNeverDue) {
+  FindingState mismatch = Hang(Certainty::kProven);
   mismatch.hangs = false;
   EXPECT_FALSE(DueAfter(mismatch, 1000 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, LikelyFindingIsNeverDueLaterThanSuspectedOne) {
-  StandingFindings standing({.kill_after_ns = 30 * kOneSecond, .stall_after_ns = 2 * kOneSecond});
-  standing.Report({Hang(Certainty::kLikely)}, kStill + 2 * kOneSecond);
-  EXPECT_TRUE(standing.AnyDue(kStill + 2 * kOneSecond));
+TEST_F(ActiveFindingsTest, LikelyFindingIsNeverDueLaterThanSuspectedOne) {
+  ActiveFindings active({.kill_after_ns = 30 * kOneSecond, .stall_after_ns = 2 * kOneSecond});
+  active.Report({Hang(Certainty::kLikely)}, kStill + 2 * kOneSecond);
+  EXPECT_TRUE(active.AnyDue(kStill + 2 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, ZeroKillAfterMeansDueAtOnce) {
-  StandingFindings standing({.kill_after_ns = 0, .stall_after_ns = 60 * kOneSecond});
-  standing.Report({Hang(Certainty::kLikely)}, kStill);
-  EXPECT_TRUE(standing.AnyDue(kStill));
+TEST_F(ActiveFindingsTest, ZeroKillAfterMeansDueAtOnce) {
+  ActiveFindings active({.kill_after_ns = 0, .stall_after_ns = 60 * kOneSecond});
+  active.Report({Hang(Certainty::kLikely)}, kStill);
+  EXPECT_TRUE(active.AnyDue(kStill));
 }
 
-TEST_F(StandingFindingsTest, ProgressOfARankRestartsTheTime) {
-  Sighting moved = Hang(Certainty::kLikely);
+TEST_F(ActiveFindingsTest, ProgressOfARankRestartsTheTime) {
+  FindingState moved = Hang(Certainty::kLikely);
   moved.still_since_ns = kStill + 15 * kOneSecond;
   EXPECT_FALSE(DueAfter(moved, 34 * kOneSecond));
   EXPECT_TRUE(DueAfter(moved, 35 * kOneSecond));
 }
 
 // It would be due, but the newest diagnosis does not have it.
-TEST_F(StandingFindingsTest, FindingMissingFromTheNewestDiagnosisIsNotDue) {
+TEST_F(ActiveFindingsTest, FindingMissingFromTheNewestDiagnosisIsNotDue) {
   Report({Hang(Certainty::kLikely)}, kOneSecond);
   Report({Hang(Certainty::kSuspected, "b")}, 25 * kOneSecond);
-  EXPECT_FALSE(standing_.AnyDue(kStill + 25 * kOneSecond));
+  EXPECT_FALSE(active_.AnyDue(kStill + 25 * kOneSecond));
 }
 
-TEST_F(StandingFindingsTest, DiagnosesAtEachThreshold) {
-  EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX) << "nothing stands";
+TEST_F(ActiveFindingsTest, DiagnosesAtEachThreshold) {
+  EXPECT_EQ(active_.NextDiagnosisNs(), INT64_MAX) << "nothing stands";
   Report({Hang(Certainty::kLikely)});
   std::vector<int64_t> looks;
-  for (int64_t next = standing_.NextDiagnosisNs(); next != INT64_MAX;
-       next = standing_.NextDiagnosisNs()) {
+  for (int64_t next = active_.NextDiagnosisNs(); next != INT64_MAX;
+       next = active_.NextDiagnosisNs()) {
     ASSERT_LT(looks.size(), 10u);
     looks.push_back((next - kStill) / kOneSecond);
     EXPECT_GE(next - kStill, looks.back() * kOneSecond);
-    standing_.Report({Hang(Certainty::kLikely)}, next);
+    active_.Report({Hang(Certainty::kLikely)}, next);
   }
   EXPECT_THAT(looks, ::testing::ElementsAre(10, 20, 30, 60));
 }
 
-TEST_F(StandingFindingsTest, SuspectedFindingIsDiagnosedMoreOften) {
+TEST_F(ActiveFindingsTest, SuspectedFindingIsDiagnosedMoreOften) {
   Report({Hang(Certainty::kSuspected)}, 12 * kOneSecond);
-  EXPECT_LE(standing_.NextDiagnosisNs(), kStill + 17 * kOneSecond) << "it may become likely";
+  EXPECT_LE(active_.NextDiagnosisNs(), kStill + 17 * kOneSecond) << "it may become likely";
 }
 
-TEST_F(StandingFindingsTest, FindingWithComputingRankIsDiagnosedMoreOften) {
-  Sighting computes = Hang(Certainty::kLikely);
+TEST_F(ActiveFindingsTest, FindingWithComputingRankIsDiagnosedMoreOften) {
+  FindingState computes = Hang(Certainty::kLikely);
   computes.computes = true;
   Report({computes}, 31 * kOneSecond);
-  EXPECT_LE(standing_.NextDiagnosisNs(), kStill + 40 * kOneSecond);
+  EXPECT_LE(active_.NextDiagnosisNs(), kStill + 40 * kOneSecond);
   computes.computes = false;
   Report({computes}, 40 * kOneSecond);
-  EXPECT_TRUE(standing_.AnyDue(kStill + 40 * kOneSecond)) << "it computes no more";
+  EXPECT_TRUE(active_.AnyDue(kStill + 40 * kOneSecond)) << "it computes no more";
 }
 
-TEST_F(StandingFindingsTest, FindingThatDoesNotHangNeedsNoDiagnosis) {
-  Sighting mismatch = Hang(Certainty::kProven);
+TEST_F(ActiveFindingsTest, FindingThatDoesNotHangNeedsNoDiagnosis) {
+  FindingState mismatch = Hang(Certainty::kProven);
   mismatch.hangs = false;
   Report({mismatch});
-  EXPECT_EQ(standing_.NextDiagnosisNs(), INT64_MAX);
+  EXPECT_EQ(active_.NextDiagnosisNs(), INT64_MAX);
 }
 
-TEST_F(StandingFindingsTest, WithdrawsNothingIfNoRankMoves) {
+TEST_F(ActiveFindingsTest, WithdrawsNothingIfNoRankMoves) {
   Report({Hang(Certainty::kProven)});
   EXPECT_TRUE(Withdraw().keys.empty());
   now_.clear();
   EXPECT_TRUE(Withdraw().keys.empty()) << "nothing is known of them any more";
 }
 
-TEST_F(StandingFindingsTest, WithdrawsFindingOfMovedRanksAndReportsItAgain) {
+TEST_F(ActiveFindingsTest, WithdrawsFindingOfMovedRanksAndReportsItAgain) {
   Report({Hang(Certainty::kLikely)});
   now_[10].activity = 6;
   now_[11].activity = 9;
   const Withdrawal withdrawal = Withdraw();
   EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
   EXPECT_EQ(withdrawal.Text(), "ranks 0,1 moved again; the verdict above is withdrawn");
-  EXPECT_TRUE(standing_.empty());
+  EXPECT_TRUE(active_.empty());
   EXPECT_TRUE(Withdraw().keys.empty()) << "once";
   EXPECT_EQ(Report({Hang(Certainty::kLikely)}), ReportDelta::kNew);
 }
 
-TEST_F(StandingFindingsTest, WithdrawsOnlyFindingsOfMovedRanks) {
-  Sighting other = Hang(Certainty::kLikely, "b");
+TEST_F(ActiveFindingsTest, WithdrawsOnlyFindingsOfMovedRanks) {
+  FindingState other = Hang(Certainty::kLikely, "b");
   other.waiting = {{.id = 12, .rank = 2, .activity = 1}};
   Report({Hang(Certainty::kLikely), other});
   now_[10].activity = 6;
@@ -185,12 +185,12 @@ TEST_F(StandingFindingsTest, WithdrawsOnlyFindingsOfMovedRanks) {
   EXPECT_FALSE(withdrawal.all);
   EXPECT_EQ(withdrawal.Text(),
             "rank 0 moved again; withdrawn from the verdicts above: p2p-deadlock");
-  EXPECT_FALSE(standing_.empty());
+  EXPECT_FALSE(active_.empty());
 }
 
 // A mismatch that stops no rank remains a mismatch, whatever the ranks do.
-TEST_F(StandingFindingsTest, DoesNotWithdrawFindingThatDoesNotHang) {
-  Sighting mismatch = Hang(Certainty::kProven, "m");
+TEST_F(ActiveFindingsTest, DoesNotWithdrawFindingThatDoesNotHang) {
+  FindingState mismatch = Hang(Certainty::kProven, "m");
   mismatch.hangs = false;
   mismatch.waiting.clear();
   Report({Hang(Certainty::kLikely), mismatch});
@@ -198,10 +198,10 @@ TEST_F(StandingFindingsTest, DoesNotWithdrawFindingThatDoesNotHang) {
   const Withdrawal withdrawal = Withdraw();
   EXPECT_THAT(withdrawal.keys, ::testing::ElementsAre("a"));
   EXPECT_TRUE(withdrawal.all);
-  EXPECT_FALSE(standing_.empty());
+  EXPECT_FALSE(active_.empty());
 }
 
-TEST_F(StandingFindingsTest, GivingUpIsNotMovementButEndingWellIs) {
+TEST_F(ActiveFindingsTest, GivingUpIsNotMovementButEndingWellIs) {
   Report({Hang(Certainty::kLikely)});
   now_[10] = {.activity = 6, .gave_up = true};
   EXPECT_TRUE(Withdraw().keys.empty());
@@ -232,7 +232,7 @@ class SightingsTest : public ::testing::Test {
     finding.waiting_set = {0};
     finding.culprits = {1};
   }
-  Sighting Only() { return SightingsOf(trace_, report_, observed_).at(0); }
+  FindingState Only() { return FindingStates(trace_, report_, observed_).at(0); }
 
   Trace trace_;
   Report report_;
@@ -280,7 +280,7 @@ TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNoProcess) {
 
 TEST_F(SightingsTest, CopiesKindCertaintyAndRanksOfTheFinding) {
   report_.findings[0].waiting = {0, 2};
-  const Sighting only = Only();
+  const FindingState only = Only();
   EXPECT_EQ(only.kind, VerdictKind::kP2pDeadlock);
   EXPECT_EQ(only.certainty, Certainty::kLikely);
   EXPECT_EQ(only.waiting_ranks, 2u);

@@ -1,7 +1,7 @@
 // The thresholds of time without progress, in one table: at each, the same state may get another
 // verdict or be acted on.
-#ifndef ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
-#define ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
+#ifndef ROLLCALL_COLLECTOR_SERVICE_PROGRESS_TIMES_H_
+#define ROLLCALL_COLLECTOR_SERVICE_PROGRESS_TIMES_H_
 
 #include <algorithm>
 #include <array>
@@ -20,21 +20,22 @@ struct ProgressTimes {
 
   // The number of thresholds that have passed after this time.
   size_t Passed(int64_t still_ns) const {
-    const std::array<int64_t, 4> steps = Steps();
-    return static_cast<size_t>(std::count_if(
-        steps.begin(), steps.end(), [still_ns](int64_t step) { return still_ns >= step; }));
+    const std::array<int64_t, 4> thresholds = Thresholds();
+    return static_cast<size_t>(
+        std::count_if(thresholds.begin(), thresholds.end(),
+                      [still_ns](int64_t threshold) { return still_ns >= threshold; }));
   }
   // The first threshold that is longer than this time; INT64_MAX after the last.
   int64_t Next(int64_t still_ns) const {
     int64_t next = INT64_MAX;
-    for (const int64_t step : Steps()) {
-      if (step > still_ns) next = std::min(next, step);
+    for (const int64_t threshold : Thresholds()) {
+      if (threshold > still_ns) next = std::min(next, threshold);
     }
     return next;
   }
 
  private:
-  std::array<int64_t, 4> Steps() const {
+  std::array<int64_t, 4> Thresholds() const {
     const DiagnoseOptions weak{.stall_after_ns = stall_after_ns};
     return {weak.SuspectAfterNs(), weak.LikelyAfterNs(), kill_after_ns, stall_after_ns};
   }
@@ -42,4 +43,4 @@ struct ProgressTimes {
 
 }  // namespace rollcall::service
 
-#endif  // ROLLCALL_COLLECTOR_SERVICE_PROGRESS_STEPS_H_
+#endif  // ROLLCALL_COLLECTOR_SERVICE_PROGRESS_TIMES_H_

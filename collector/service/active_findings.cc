@@ -1,4 +1,4 @@
-#include "collector/service/standing_findings.h"
+#include "collector/service/active_findings.h"
 
 #include <fmt/format.h>
 
@@ -38,28 +38,28 @@ std::string FindingKey(const Trace& trace, const Finding& finding) {
                      finding.sequence, finding.hangs, fmt::join(finding.culprits, ","));
 }
 
-std::vector<Sighting> SightingsOf(const Trace& trace, const rollcall::Report& report,
-                                  const std::vector<Observed>& observed) {
+std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Report& report,
+                                        const std::vector<Observed>& observed) {
   // A process with several devices is several processes of the trace, one of which can be observed.
   const auto of = [&](uint32_t process) -> const Observed* {
     const uint32_t host = trace.processes[process].host_process;
     const uint32_t index = host == kNoIndex ? process : host;
     return index < observed.size() && observed[index].id != 0 ? &observed[index] : nullptr;
   };
-  std::vector<Sighting> sightings;
+  std::vector<FindingState> states;
   for (const Finding& finding : report.findings) {
-    Sighting& sighting = sightings.emplace_back();
-    sighting.key = FindingKey(trace, finding);
-    sighting.kind = finding.kind;
-    sighting.certainty = finding.certainty;
-    sighting.waiting_ranks = finding.waiting.size();
-    sighting.hangs = finding.hangs;
+    FindingState& state = states.emplace_back();
+    state.key = FindingKey(trace, finding);
+    state.kind = finding.kind;
+    state.certainty = finding.certainty;
+    state.waiting_ranks = finding.waiting.size();
+    state.hangs = finding.hangs;
     if (!finding.hangs) continue;
     std::vector<uint32_t> all = ProcessesOf(trace, finding, finding.waiting_set);
     for (const uint32_t process : all) {
       const Observed* const seen = of(process);
       if (seen == nullptr) continue;
-      sighting.waiting.push_back({seen->id, trace.processes[process].rank, seen->activity});
+      state.waiting.push_back({seen->id, trace.processes[process].rank, seen->activity});
     }
     for (const std::vector<int32_t>& ranks : {finding.culprits, finding.awaited}) {
       const std::vector<uint32_t> others = ProcessesOf(trace, finding, ranks);
@@ -68,11 +68,11 @@ std::vector<Sighting> SightingsOf(const Trace& trace, const rollcall::Report& re
     for (const uint32_t process : all) {
       const Observed* const seen = of(process);
       if (seen == nullptr) continue;
-      sighting.still_since_ns = std::max(sighting.still_since_ns, seen->still_since_ns);
-      sighting.computes |= Computes(trace.processes[process], *seen);
+      state.still_since_ns = std::max(state.still_since_ns, seen->still_since_ns);
+      state.computes |= Computes(trace.processes[process], *seen);
     }
   }
-  return sightings;
+  return states;
 }
 
 std::string Withdrawal::Text() const {
@@ -85,50 +85,50 @@ std::string Withdrawal::Text() const {
   return fmt::format("{} moved again; {}", RanksPhrase(ranks), what);
 }
 
-StandingFindings::ReportDelta StandingFindings::Report(const std::vector<Sighting>& sightings,
-                                                       int64_t now_ns) {
-  looked_ns_ = now_ns;
+ActiveFindings::ReportDelta ActiveFindings::Report(const std::vector<FindingState>& states,
+                                                   int64_t now_ns) {
+  diagnosed_ns_ = now_ns;
   ReportDelta news = ReportDelta::kNone;
-  for (const Sighting& sighting : sightings) {
-    const auto [found, is_new] = standing_.try_emplace(sighting.key);
-    Standing& standing = found->second;
-    standing.newest = sighting;
-    standing.seen_ns = now_ns;
-    if (is_new || sighting.certainty < standing.best) {
-      standing.best = sighting.certainty;
+  for (const FindingState& state : states) {
+    const auto [found, is_new] = active_.try_emplace(state.key);
+    ActiveFinding& active = found->second;
+    active.newest = state;
+    active.seen_ns = now_ns;
+    if (is_new || state.certainty < active.best) {
+      active.best = state.certainty;
       news = ReportDelta::kNew;
-    } else if (sighting.waiting_ranks > standing.most_ranks) {
+    } else if (state.waiting_ranks > active.max_ranks) {
       news = std::max(news, ReportDelta::kMoreRanks);
     }
-    standing.most_ranks = std::max(standing.most_ranks, sighting.waiting_ranks);
+    active.max_ranks = std::max(active.max_ranks, state.waiting_ranks);
   }
   return news;
 }
 
-std::map<std::pair<VerdictKind, Certainty>, size_t> StandingFindings::Counts() const {
+std::map<std::pair<VerdictKind, Certainty>, size_t> ActiveFindings::Counts() const {
   std::map<std::pair<VerdictKind, Certainty>, size_t> counts;
-  for (const auto& [key, standing] : standing_) {
-    ++counts[{standing.newest.kind, standing.newest.certainty}];
+  for (const auto& [key, active] : active_) {
+    ++counts[{active.newest.kind, active.newest.certainty}];
   }
   return counts;
 }
 
-bool StandingFindings::AnyDue(int64_t now_ns) const {
-  return std::any_of(standing_.begin(), standing_.end(), [&](const auto& entry) {
-    const Standing& standing = entry.second;
-    return standing.seen_ns == looked_ns_ && IsDue(standing.newest, now_ns);
+bool ActiveFindings::AnyDue(int64_t now_ns) const {
+  return std::any_of(active_.begin(), active_.end(), [&](const auto& entry) {
+    const ActiveFinding& active = entry.second;
+    return active.seen_ns == diagnosed_ns_ && IsDue(active.newest, now_ns);
   });
 }
 
-bool StandingFindings::IsDue(const Sighting& sighting, int64_t now_ns) const {
-  if (!sighting.hangs) return false;
-  const int64_t still_ns = now_ns - sighting.still_since_ns;
+bool ActiveFindings::IsDue(const FindingState& state, int64_t now_ns) const {
+  if (!state.hangs) return false;
+  const int64_t still_ns = now_ns - state.still_since_ns;
   const bool stalled = still_ns >= times_.stall_after_ns;
-  switch (sighting.certainty) {
+  switch (state.certainty) {
     case Certainty::kProven:
       return true;
     case Certainty::kLikely:
-      return stalled || (still_ns >= times_.kill_after_ns && !sighting.computes);
+      return stalled || (still_ns >= times_.kill_after_ns && !state.computes);
     case Certainty::kSuspected:
       return stalled;
     case Certainty::kInconclusive:
@@ -137,31 +137,31 @@ bool StandingFindings::IsDue(const Sighting& sighting, int64_t now_ns) const {
   return false;
 }
 
-int64_t StandingFindings::NextDiagnosisNs() const {
+int64_t ActiveFindings::NextDiagnosisNs() const {
   int64_t next_ns = INT64_MAX;
-  for (const auto& [key, standing] : standing_) {
-    const Sighting& sighting = standing.newest;
-    if (!sighting.hangs) continue;
-    const int64_t still_ns = looked_ns_ - kBehindNs - sighting.still_since_ns;
-    const int64_t step_ns = times_.Next(still_ns);
-    if (step_ns == INT64_MAX) continue;
-    next_ns = std::min(next_ns, sighting.still_since_ns + step_ns + kBehindNs);
+  for (const auto& [key, active] : active_) {
+    const FindingState& state = active.newest;
+    if (!state.hangs) continue;
+    const int64_t still_ns = diagnosed_ns_ - kBehindNs - state.still_since_ns;
+    const int64_t threshold_ns = times_.Next(still_ns);
+    if (threshold_ns == INT64_MAX) continue;
+    next_ns = std::min(next_ns, state.still_since_ns + threshold_ns + kBehindNs);
     // The certainty of a finding that rests on polls rises later than the time since the last
     // record tells: the polls were not tight at first, or the thread waited for a processor.
-    const bool rises = sighting.certainty == Certainty::kSuspected;
-    const bool held = sighting.computes && still_ns >= times_.kill_after_ns;
-    if (rises || held) next_ns = std::min(next_ns, looked_ns_ + kAgainNs);
+    const bool rises = state.certainty == Certainty::kSuspected;
+    const bool held = state.computes && still_ns >= times_.kill_after_ns;
+    if (rises || held) next_ns = std::min(next_ns, diagnosed_ns_ + kAgainNs);
   }
   return next_ns;
 }
 
-Withdrawal StandingFindings::Withdraw(
+Withdrawal ActiveFindings::Withdraw(
     const std::function<std::optional<Movement>(uint64_t id)>& moved) {
   Withdrawal withdrawal;
-  for (auto standing = standing_.begin(); standing != standing_.end();) {
-    const Sighting& sighting = standing->second.newest;
+  for (auto active = active_.begin(); active != active_.end();) {
+    const FindingState& state = active->second.newest;
     bool is_void = false;
-    for (const Sighting::Rank& rank : sighting.waiting) {
+    for (const FindingState::Rank& rank : state.waiting) {
       const std::optional<Movement> movement = moved(rank.id);
       if (!movement) continue;
       const bool went_on = movement->activity != rank.activity && !movement->gave_up;
@@ -170,14 +170,14 @@ Withdrawal StandingFindings::Withdraw(
       is_void = true;
     }
     if (is_void) {
-      withdrawal.keys.push_back(sighting.key);
-      withdrawal.kinds.push_back(sighting.kind);
+      withdrawal.keys.push_back(state.key);
+      withdrawal.kinds.push_back(state.kind);
     }
-    standing = is_void ? standing_.erase(standing) : std::next(standing);
+    active = is_void ? active_.erase(active) : std::next(active);
   }
   Normalize(&withdrawal.ranks);
-  withdrawal.all = std::none_of(standing_.begin(), standing_.end(),
-                                [](const auto& standing) { return standing.second.newest.hangs; });
+  withdrawal.all = std::none_of(active_.begin(), active_.end(),
+                                [](const auto& active) { return active.second.newest.hangs; });
   return withdrawal;
 }
 

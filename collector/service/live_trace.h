@@ -1,6 +1,6 @@
-// One look at the job: a trace made of the rings, journals and digests that the collector has.
-#ifndef ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
-#define ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
+// A live trace of the job: made of the rings, journals and digests that the collector has.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_
+#define ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 #include "collector/collect/evidence.h"
 #include "collector/model/trace.h"
+#include "collector/service/active_findings.h"
 #include "collector/service/agent_queries.h"
 #include "collector/service/agent_table.h"
 #include "collector/service/job_state.h"
-#include "collector/service/standing_findings.h"
 
 namespace rollcall::service {
 
-struct Look {
+struct LiveTrace {
   Trace trace;
   std::vector<Observed> observed;  // by process of the trace; may be shorter
   std::set<uint64_t> agents;       // whose rings are in the trace
@@ -33,24 +33,24 @@ struct Look {
   std::map<uint64_t, size_t> evidence_nodes;  // by agent, in `evidence`
 };
 
-// Keeps the processes' CPU times from one look to the next. Not thread-safe.
-class LookBuilder {
+// Keeps the processes' CPU times from one live trace to the next. Not thread-safe.
+class LiveTraceBuilder {
  public:
-  // `keep_evidence`: the images are moved from the queries' rings into the look. `run_apart` runs a
-  // task, possibly on another thread, and returns when it is done. Agents and state may change
-  // meanwhile; the rings must not.
-  using RunApart = std::function<void(const std::function<void()>& task)>;
-  LookBuilder(bool keep_evidence, AgentTable* agents, const JobState* state, AgentQueries* queries,
-              RunApart run_apart)
+  // `keep_evidence`: the images are moved from the queries' rings into the live trace. `run_task`
+  // runs a task, possibly on another thread, and returns when it is done. Agents and state may
+  // change meanwhile; the rings must not.
+  using RunTask = std::function<void(const std::function<void()>& task)>;
+  LiveTraceBuilder(bool keep_evidence, AgentTable* agents, const JobState* state,
+                   AgentQueries* queries, RunTask run_task)
       : keep_evidence_(keep_evidence),
         agents_(agents),
         state_(state),
         queries_(queries),
-        run_apart_(std::move(run_apart)) {}
+        run_task_(std::move(run_task)) {}
 
   // `settle`: the job is over, and its journals are used. `time_is_up`: it was ended for its time,
   // so a killed process is not evidence that it was still.
-  Look Build(bool settle, bool time_is_up);
+  LiveTrace Build(bool settle, bool time_is_up);
 
  private:
   using Images = std::map<uint64_t, std::vector<uint8_t>>;                  // by ring id
@@ -64,17 +64,17 @@ class LookBuilder {
                 bool time_is_up, Draft* draft);
   void AddEnds(const Journals& journals, bool settle, bool time_is_up, Draft* draft);
   void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images* images,
-                   Look* look);
+                   LiveTrace* live);
 
   const bool keep_evidence_;
   AgentTable* const agents_;
   const JobState* const state_;
   AgentQueries* const queries_;
-  const RunApart run_apart_;
+  const RunTask run_task_;
   // CPU time and the time of its sample, by process.
   std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> cpu_;
 };
 
 }  // namespace rollcall::service
 
-#endif  // ROLLCALL_COLLECTOR_SERVICE_LOOK_H_
+#endif  // ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_

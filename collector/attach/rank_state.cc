@@ -1,4 +1,4 @@
-#include "collector/attach/standing.h"
+#include "collector/attach/rank_state.h"
 
 #include <fmt/format.h>
 
@@ -173,10 +173,10 @@ class Builder {
   }
 
   void Add(const ObservedRank& observed) {
-    RankStanding standing;
-    standing.rank = observed.rank.rank;
-    standing.process = static_cast<uint32_t>(standings_.trace.processes.size());
-    standing.no_library = !observed.rank.communicates && !observed.core;
+    RankState rank_state;
+    rank_state.rank = observed.rank.rank;
+    rank_state.process = static_cast<uint32_t>(standings_.trace.processes.size());
+    rank_state.no_library = !observed.rank.communicates && !observed.core;
     Process process;
     process.world = 0;
     process.rank = observed.rank.rank;
@@ -186,123 +186,124 @@ class Builder {
     process.source = "process " + std::to_string(observed.rank.pid);
     process.end.how = ProcessEnd::How::kAlive;
     if (observed.core) {
-      JudgeCore(observed, &standing);
+      JudgeCore(observed, &rank_state);
       standings_.cores = true;
       process.source = observed.core->file;
       const int signal = observed.core->signal;
       process.end.how = signal != 0 ? ProcessEnd::How::kSignaled : ProcessEnd::How::kUnknown;
       process.end.status = signal;
     } else {
-      Judge(observed, &standing);
-      if (standing.gone || standing.ended) process.end.how = ProcessEnd::How::kVanished;
+      Judge(observed, &rank_state);
+      if (rank_state.gone || rank_state.ended) process.end.how = ProcessEnd::How::kVanished;
     }
     AddStacks(observed, &process);
-    AddOpenCall(standing, &process);
-    standings_.trace.worlds[0].processes[static_cast<size_t>(standing.rank)] = standing.process;
+    AddOpenCall(rank_state, &process);
+    standings_.trace.worlds[0].processes[static_cast<size_t>(rank_state.rank)] = rank_state.process;
     standings_.trace.processes.push_back(std::move(process));
-    standings_.ranks.push_back(std::move(standing));
+    standings_.ranks.push_back(std::move(rank_state));
   }
 
-  Standings Finish() { return std::move(standings_); }
+  RankStates Finish() { return std::move(standings_); }
 
  private:
-  void Judge(const ObservedRank& observed, RankStanding* standing) {
+  void Judge(const ObservedRank& observed, RankState* rank_state) {
     const std::optional<ProcessState>& state = observed.second.state;
     const auto ended = [](RunState run) {
       return run == RunState::kZombie || run == RunState::kDead;
     };
     if (!state || ended(state->state)) {
       const std::optional<ProcessState>& before = observed.first.state;
-      standing->gone = !before || ended(before->state);
-      standing->ended = !standing->gone;
+      rank_state->gone = !before || ended(before->state);
+      rank_state->ended = !rank_state->gone;
       return;
     }
-    standing->may_act =
+    rank_state->may_act =
         observed.second.other_threads != OtherThreads::kWait || MayHaveMovedData(observed);
     StackMeaning first_meaning;
     const ThreadSample* first = Representative(observed.first, &first_meaning);
-    const ThreadSample* second = Representative(observed.second, &standing->meaning);
+    const ThreadSample* second = Representative(observed.second, &rank_state->meaning);
     if (second == nullptr) {
-      standing->problem = observed.second.error;
-      standing->denied = !standing->problem.empty();
-      if (!standing->denied && !observed.second.threads.empty()) {
-        standing->problem = observed.second.threads.front().detail;
+      rank_state->problem = observed.second.error;
+      rank_state->denied = !rank_state->problem.empty();
+      if (!rank_state->denied && !observed.second.threads.empty()) {
+        rank_state->problem = observed.second.threads.front().detail;
       }
-      SetState(observed, 0, standing);
-      if (standing->in_kernel) standing->stillness = Stillness::kAsleep;  // no debugger can stop it
+      SetState(observed, 0, rank_state);
+      if (rank_state->in_kernel)
+        rank_state->stillness = Stillness::kAsleep;  // no debugger can stop it
       return;
     }
-    SetState(observed, second->tid, standing);
-    standing->timed = standing->meaning.meaning == FrameMeaning::kSleep;
-    if (standing->timed) SetSleeper(*second, standing);
-    SetPlace(observed, *second, standing);
+    SetState(observed, second->tid, rank_state);
+    rank_state->timed = rank_state->meaning.meaning == FrameMeaning::kSleep;
+    if (rank_state->timed) SetSleeper(*second, rank_state);
+    SetPlace(observed, *second, rank_state);
     if (first == nullptr) return;
-    standing->stillness = Compare(observed, *first, first_meaning, *second, standing->meaning);
-    if (second->call) standing->call = *second->call;
-    if (first->call && !Merge(*first->call, &standing->call)) {
-      standing->stillness = Stillness::kMoved;
+    rank_state->stillness = Compare(observed, *first, first_meaning, *second, rank_state->meaning);
+    if (second->call) rank_state->call = *second->call;
+    if (first->call && !Merge(*first->call, &rank_state->call)) {
+      rank_state->stillness = Stillness::kMoved;
     }
   }
 
-  static void SetSleeper(const ThreadSample& thread, RankStanding* standing) {
-    for (size_t i = FirstOwnFrame(standing->meaning); i < thread.frames.size(); ++i) {
-      standing->sleeper.push_back(thread.frames[i].frame);
+  static void SetSleeper(const ThreadSample& thread, RankState* rank_state) {
+    for (size_t i = FirstOwnFrame(rank_state->meaning); i < thread.frames.size(); ++i) {
+      rank_state->sleeper.push_back(thread.frames[i].frame);
       if (!thread.frames[i].frame.inlined) break;
     }
-    standing->nearby = thread.nearby;
+    rank_state->nearby = thread.nearby;
   }
 
   // What it was doing when the signal arrived.
-  void JudgeCore(const ObservedRank& observed, RankStanding* standing) {
+  void JudgeCore(const ObservedRank& observed, RankState* rank_state) {
     const RankSample& sample = observed.second;
     const CoreEnd& end = *observed.core;
     if (IsLoaderWorker(sample)) {
-      standing->denied = true;
-      standing->problem = fmt::format(
+      rank_state->denied = true;
+      rank_state->problem = fmt::format(
           "{} belongs to a data loader worker; the rank itself has no core file", end.file);
       return;
     }
-    const ThreadSample* thread = Representative(sample, &standing->meaning);
+    const ThreadSample* thread = Representative(sample, &rank_state->meaning);
     if (end.fault) {
       const char* name = sigabbrev_np(end.signal);
-      standing->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
+      rank_state->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
       thread = sample.threads.empty() ? nullptr : &sample.threads.front();
-      if (thread != nullptr) standing->meaning = MeaningOf(FramesOf(*thread));
-    } else if (standing->meaning.meaning == FrameMeaning::kExit &&
-               standing->meaning.call == "abort") {
-      standing->fault = "abort()";  // its own, not that of a watchdog's thread
+      if (thread != nullptr) rank_state->meaning = MeaningOf(FramesOf(*thread));
+    } else if (rank_state->meaning.meaning == FrameMeaning::kExit &&
+               rank_state->meaning.call == "abort") {
+      rank_state->fault = "abort()";  // its own, not that of a watchdog's thread
     }
-    standing->gone = !standing->fault.empty();
+    rank_state->gone = !rank_state->fault.empty();
     if (thread != nullptr && !thread->frames.empty()) {
-      SetPlace(observed, *thread, standing);
-    } else if (!standing->gone) {
-      standing->denied = true;
-      standing->problem = sample.error;
+      SetPlace(observed, *thread, rank_state);
+    } else if (!rank_state->gone) {
+      rank_state->denied = true;
+      rank_state->problem = sample.error;
       if (sample.error.empty() && !sample.threads.empty()) {
-        standing->problem = sample.threads.front().detail;
+        rank_state->problem = sample.threads.front().detail;
       }
     }
   }
 
-  void SetPlace(const ObservedRank& observed, const ThreadSample& thread, RankStanding* standing) {
-    standing->call_path = Path(thread, FirstOwnFrame(standing->meaning));
-    AddVariables(thread, standing);
+  void SetPlace(const ObservedRank& observed, const ThreadSample& thread, RankState* rank_state) {
+    rank_state->call_path = Path(thread, FirstOwnFrame(rank_state->meaning));
+    AddVariables(thread, rank_state);
     for (const ThreadSample& helper : observed.second.helpers) {
-      AddAwaited("process", helper, standing);
+      AddAwaited("process", helper, rank_state);
     }
-    if (standing->meaning.meaning != FrameMeaning::kExit) return;
+    if (rank_state->meaning.meaning != FrameMeaning::kExit) return;
     for (const ThreadSample& other : observed.second.threads) {
-      if (&other != &thread) AddAwaited("thread", other, standing);
+      if (&other != &thread) AddAwaited("thread", other, rank_state);
     }
   }
 
-  static void SetState(const ObservedRank& observed, pid_t tid, RankStanding* standing) {
+  static void SetState(const ObservedRank& observed, pid_t tid, RankState* rank_state) {
     if (!observed.first.state || !observed.second.state) return;
     const ThreadActivity activity = Summarize(*observed.first.state, *observed.second.state, tid);
-    standing->pace = activity.pace;
-    standing->in_kernel =
+    rank_state->activity_level = activity.activity_level;
+    rank_state->in_kernel =
         InKernel(*observed.first.state, tid) && InKernel(*observed.second.state, tid);
-    standing->state = StateText(activity);
+    rank_state->state = StateText(activity);
   }
 
   void AddStacks(const ObservedRank& observed, Process* process) {
@@ -319,31 +320,30 @@ class Builder {
     }
   }
 
-  static void AddVariables(const ThreadSample& thread, RankStanding* standing) {
-    const size_t from = FirstOwnFrame(standing->meaning);
+  static void AddVariables(const ThreadSample& thread, RankState* rank_state) {
+    const size_t from = FirstOwnFrame(rank_state->meaning);
     for (size_t i = thread.frames.size(); i-- > from;) {
       const LiveFrame& frame = thread.frames[i];
       if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
-      standing->variables.push_back({frame.frame, frame.integers});
+      rank_state->variables.push_back({frame.frame, frame.integers});
     }
   }
 
-  static void AddAwaited(std::string_view what, const ThreadSample& thread,
-                         RankStanding* standing) {
+  static void AddAwaited(std::string_view what, const ThreadSample& thread, RankState* rank_state) {
     const SourceFrame* frame = InnermostUserFrame(FramesOf(thread));
     if (frame == nullptr || !IsUserLine(*frame)) return;
-    standing->awaited.push_back(
+    rank_state->awaited.push_back(
         fmt::format("{} {} is in {} ({})", what, thread.tid, frame->function, PlaceText(*frame)));
   }
 
   // Adds what the exporters show of it.
-  void AddOpenCall(const RankStanding& standing, Process* process) {
-    if (standing.meaning.operation == Operation::kNone) return;
+  void AddOpenCall(const RankState& rank_state, Process* process) {
+    if (rank_state.meaning.operation == Operation::kNone) return;
     Arguments arguments;
-    arguments.operation = standing.meaning.operation;
+    arguments.operation = rank_state.meaning.operation;
     OpenCall open;
     open.event.arguments = interner_.Arguments(arguments);
-    open.event.call_path = standing.call_path;
+    open.event.call_path = rank_state.call_path;
     process->open_calls.push_back(std::move(open));
     process->threads.emplace_back().main = true;
   }
@@ -381,7 +381,7 @@ class Builder {
     return interner_.Code(interner_.Module(place.module, live.build_id), place.vaddr);
   }
 
-  Standings standings_;
+  RankStates standings_;
   Interner interner_;
   const std::string host_;
   const Builds builds_;
@@ -417,8 +417,8 @@ bool IsOfLibrary(const ThreadSample& thread) {
   return some && thread.whole;
 }
 
-Standings StandingsOf(const FoundJob& job, const std::string& host,
-                      const std::vector<ObservedRank>& observed) {
+RankStates RankStatesOf(const FoundJob& job, const std::string& host,
+                        const std::vector<ObservedRank>& observed) {
   Builder builder(job, host, observed);
   for (const ObservedRank& rank : observed) builder.Add(rank);
   return builder.Finish();

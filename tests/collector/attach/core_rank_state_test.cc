@@ -162,11 +162,11 @@ TEST(AttachCores, ShowsNoProcessAsAlive) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Core(0);  // gcore(1)
-  const Standings standings = job.Stand();
-  EXPECT_EQ(standings.trace.processes[0].end.how, ProcessEnd::How::kSignaled);
-  EXPECT_EQ(standings.trace.processes[0].end.status, SIGABRT);
-  EXPECT_EQ(standings.trace.processes[0].source, "core.0");
-  EXPECT_EQ(standings.trace.processes[1].end.how, ProcessEnd::How::kUnknown);
+  const RankStates rank_states = job.Stand();
+  EXPECT_EQ(rank_states.trace.processes[0].end.how, ProcessEnd::How::kSignaled);
+  EXPECT_EQ(rank_states.trace.processes[0].end.status, SIGABRT);
+  EXPECT_EQ(rank_states.trace.processes[0].source, "core.0");
+  EXPECT_EQ(rank_states.trace.processes[1].end.how, ProcessEnd::How::kUnknown);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "collector/live/thread_numbers.h"
+#include "collector/live/thread_ids.h"
 
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 namespace rollcall {
 namespace {
 
-pid_t Find(const std::map<pid_t, pid_t>& numbers, pid_t number) {
-  const auto found = numbers.find(number);
-  return found == numbers.end() ? 0 : found->second;
+pid_t Find(const std::map<pid_t, pid_t>& ids, pid_t number) {
+  const auto found = ids.find(number);
+  return found == ids.end() ? 0 : found->second;
 }
 
 }  // namespace
 
-ThreadNumbers::ThreadNumbers(const ProcSource& proc, pid_t pid, uint32_t own_pid)
+ThreadIds::ThreadIds(const ProcSource& proc, pid_t pid, uint32_t own_pid)
     : same_(static_cast<uint32_t>(pid) == own_pid) {
   if (same_) return;
   const std::string directory = "/proc/" + std::to_string(pid) + "/task";
@@ -29,8 +29,8 @@ ThreadNumbers::ThreadNumbers(const ProcSource& proc, pid_t pid, uint32_t own_pid
   }
 }
 
-pid_t ThreadNumbers::Own(pid_t tid) const { return same_ ? tid : Find(own_by_tid_, tid); }
+pid_t ThreadIds::ToOwnId(pid_t tid) const { return same_ ? tid : Find(own_by_tid_, tid); }
 
-pid_t ThreadNumbers::Here(pid_t own) const { return same_ ? own : Find(tid_by_own_, own); }
+pid_t ThreadIds::ToLocalId(pid_t own) const { return same_ ? own : Find(tid_by_own_, own); }
 
 }  // namespace rollcall

@@ -1,7 +1,7 @@
 // Translates thread ids of a process in its own pid namespace (a container): its ring and its
 // memory contain ids of that namespace, /proc contains those of this one.
-#ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_NUMBERS_H_
-#define ROLLCALL_COLLECTOR_LIVE_THREAD_NUMBERS_H_
+#ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_
+#define ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_
 
 #include <sys/types.h>
 
@@ -14,14 +14,14 @@ namespace rollcall {
 
 // The constructor reads a file per thread, unless `own_pid`, the process's pid in its own
 // namespace, equals `pid`: then all ids are equal, and nothing is read.
-class ThreadNumbers {
+class ThreadIds {
  public:
-  ThreadNumbers(const ProcSource& proc, pid_t pid, uint32_t own_pid);
+  ThreadIds(const ProcSource& proc, pid_t pid, uint32_t own_pid);
 
-  // Own() returns the process's own id for thread `tid` of this namespace, Here() the reverse; 0 if
-  // there is none.
-  pid_t Own(pid_t tid) const;
-  pid_t Here(pid_t own) const;
+  // ToOwnId() returns the process's own id for thread `tid` of this namespace, ToLocalId() the
+  // reverse; 0 if there is none.
+  pid_t ToOwnId(pid_t tid) const;
+  pid_t ToLocalId(pid_t own) const;
 
  private:
   const bool same_;
@@ -31,4 +31,4 @@ class ThreadNumbers {
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_LIVE_THREAD_NUMBERS_H_
+#endif  // ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_

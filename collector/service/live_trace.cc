@@ -1,4 +1,4 @@
-#include "collector/service/look.h"
+#include "collector/service/live_trace.h"
 
 #include <fmt/format.h>
 
@@ -29,8 +29,8 @@ bool IsCut(const Trace& trace) {
 
 }  // namespace
 
-struct LookBuilder::Draft {
-  Look look;
+struct LiveTraceBuilder::Draft {
+  LiveTrace live;
   RingTraceBuilder builder;
   // processes of the trace that were alive when their images were taken
   std::vector<uint32_t> alive;
@@ -40,7 +40,7 @@ struct LookBuilder::Draft {
   std::unordered_map<uint64_t, uint32_t> processes;  // of the trace, by ring id
 };
 
-Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
+Observed LiveTraceBuilder::Observe(uint64_t id, const IncomingRing& image) {
   const int64_t now = Now(CLOCK_MONOTONIC);
   Observed observed{
       .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};
@@ -53,21 +53,21 @@ Observed LookBuilder::Observe(uint64_t id, const IncomingRing& image) {
   return observed;
 }
 
-void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes,
-                              Images* images, Look* look) {
-  collect::Evidence& evidence = look->evidence;
+void LiveTraceBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes,
+                                   Images* images, LiveTrace* live) {
+  collect::Evidence& evidence = live->evidence;
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.hello_received) continue;
-    look->evidence_nodes[number] = evidence.nodes.size();
+    live->evidence_nodes[number] = evidence.nodes.size();
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = agent.host;
     node.run_directory = agent.run_directory;
     node.journal = agent.journal;
     if (queries_->rings()->Answered(number)) continue;
-    node.absent = agent.left || !queries_->Asked(number)
+    node.absent = agent.left || !queries_->WasRequested(number)
                       ? "its agent was not connected"
                       : fmt::format("its agent did not answer within {:g} s",
-                                    static_cast<double>(queries_->patience_ns()) / 1e9);
+                                    static_cast<double>(queries_->answer_timeout_ns()) / 1e9);
   }
   for (const auto& [host, run_directory] : agents_->lost()) {
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
@@ -77,8 +77,8 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
   }
   for (auto& [id, bytes] : *images) {
     const IncomingRing& image = queries_->rings()->images().at(id);
-    const auto node = look->evidence_nodes.find(image.agent);
-    if (node == look->evidence_nodes.end()) continue;
+    const auto node = live->evidence_nodes.find(image.agent);
+    if (node == live->evidence_nodes.end()) continue;
     const auto process = processes.find(id);
     evidence.rings.push_back({.node = node->second,
                               .name = image.name,
@@ -88,7 +88,7 @@ void LookBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& proc
   queries_->rings()->Clear();  // there is no memory for two copies
 }
 
-std::unordered_map<uint64_t, uint64_t> LookBuilder::QuietProcesses() const {
+std::unordered_map<uint64_t, uint64_t> LiveTraceBuilder::QuietProcesses() const {
   std::unordered_map<uint64_t, uint64_t> quiet;
   for (const auto& [id, digest] : state_->processes()) {
     if (digest.quiet) quiet.emplace(id, digest.activity);
@@ -96,9 +96,9 @@ std::unordered_map<uint64_t, uint64_t> LookBuilder::QuietProcesses() const {
   return quiet;
 }
 
-void LookBuilder::AddRings(const Journals& journals,
-                           const std::unordered_map<uint64_t, uint64_t>& quiet, bool time_is_up,
-                           Draft* draft) {
+void LiveTraceBuilder::AddRings(const Journals& journals,
+                                const std::unordered_map<uint64_t, uint64_t>& quiet,
+                                bool time_is_up, Draft* draft) {
   RingTraceBuilder& builder = draft->builder;
   SnapshotSet::Reader reader(*queries_->rings());
   auto journal = journals.end();  // of the newest image's agent; images come agent by agent
@@ -123,11 +123,11 @@ void LookBuilder::AddRings(const Journals& journals,
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
     if (keep_evidence_) draft->processes[id] = *index;
-    Look& look = draft->look;
-    look.agents.insert(image.agent);
+    LiveTrace& live = draft->live;
+    live.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
-    look.observed.resize(std::max<size_t>(look.observed.size(), *index + 1));
-    look.observed[*index] = Observe(id, image);
+    live.observed.resize(std::max<size_t>(live.observed.size(), *index + 1));
+    live.observed[*index] = Observe(id, image);
     // Two samples, the second begun after the first ended: the digest that said quiet arrived
     // before this request was sent, and the activity is unchanged.
     const auto digest = quiet.find(id);
@@ -141,7 +141,8 @@ void LookBuilder::AddRings(const Journals& journals,
   }
 }
 
-void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up, Draft* draft) {
+void LiveTraceBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up,
+                               Draft* draft) {
   RingTraceBuilder& builder = draft->builder;
   std::vector<const Journal*> said;
   said.reserve(journals.size());
@@ -153,8 +154,8 @@ void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up
     process.quiet |= time_is_up && HasEnded(process.end) && !process.end.by_launcher;
   }
   // The journal is newer than the images: a process that ended in between may have done much first,
-  // even finalize, or said why it ends. The next look sees both. In the last look the journal is
-  // used.
+  // even finalize, or said why it ends. The next live trace has both. In the last one the journal
+  // is used.
   for (const uint32_t index : draft->alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
     if (end.how != ProcessEnd::How::kAlive) draft->ended.push_back(index);
@@ -162,7 +163,7 @@ void LookBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up
   }
 }
 
-Look LookBuilder::Build(bool settle, bool time_is_up) {
+LiveTrace LiveTraceBuilder::Build(bool settle, bool time_is_up) {
   Draft draft;
   const Journals journals = agents_->ReadJournals();
   const std::unordered_map<uint64_t, uint64_t> quiet = QuietProcesses();
@@ -176,25 +177,25 @@ Look LookBuilder::Build(bool settle, bool time_is_up) {
         fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
   }
   draft.builder.Reserve(rings.images().size());
-  run_apart_([&] {
+  run_task_([&] {
     AddRings(journals, quiet, time_is_up, &draft);
     AddEnds(journals, settle, time_is_up, &draft);
   });
-  Look& look = draft.look;
-  if (keep_evidence_) AddEvidence(draft.processes, &draft.images, &look);
-  run_apart_([&] {
-    look.trace = draft.builder.Finish();
+  LiveTrace& live = draft.live;
+  if (keep_evidence_) AddEvidence(draft.processes, &draft.images, &live);
+  run_task_([&] {
+    live.trace = draft.builder.Finish();
     for (const uint32_t index : draft.ended) {
-      look.ended_meanwhile.insert(look.trace.processes[index].world);
+      live.ended_meanwhile.insert(live.trace.processes[index].world);
     }
-    if (queries_->newest_records() == 0 || !IsCut(look.trace)) return;
-    look.trace.problems.push_back(
+    if (queries_->newest_records() == 0 || !IsCut(live.trace)) return;
+    live.trace.problems.push_back(
         {.code = ProblemCode::kMissingCalls,
          .message = fmt::format(
              "the newest {} records of each ring buffer were read; older calls are not compared",
              queries_->newest_records())});
   });
-  return std::move(look);
+  return std::move(live);
 }
 
 }  // namespace rollcall::service

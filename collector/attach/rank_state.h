@@ -1,6 +1,6 @@
 // The place of each rank of a job, from two samples of it. Pure.
-#ifndef ROLLCALL_COLLECTOR_ATTACH_STANDING_H_
-#define ROLLCALL_COLLECTOR_ATTACH_STANDING_H_
+#ifndef ROLLCALL_COLLECTOR_ATTACH_RANK_STATE_H_
+#define ROLLCALL_COLLECTOR_ATTACH_RANK_STATE_H_
 
 #include <cstdint>
 #include <string>
@@ -26,13 +26,13 @@ struct FrameVariables {
   std::vector<PythonInteger> integers;
 };
 
-struct RankStanding {
+struct RankState {
   int32_t rank = -1;
   uint32_t process = kNoIndex;    // into Trace::processes
   StackMeaning meaning;           // of the representative thread: see Representative()
   uint32_t call_path = kNoIndex;  // of the caller of meaning.call, or else the whole stack
   Stillness stillness = Stillness::kUnknown;
-  Pace pace = Pace::kUnknown;
+  ActivityLevel activity_level = ActivityLevel::kUnknown;
   bool gone = false;        // it had ended at the first sample, or by a fault
   bool timed = false;       // it is in a timed sleep and will continue by itself
   bool ended = false;       // it ended between the samples
@@ -56,11 +56,11 @@ struct RankStanding {
   std::vector<std::string> awaited;
 };
 
-struct Standings {
-  Trace trace;                      // one process per rank, with its stacks; no events
-  std::vector<RankStanding> ranks;  // in the order of the observed ranks
+struct RankStates {
+  Trace trace;                   // one process per rank, with its stacks; no events
+  std::vector<RankState> ranks;  // in the order of the observed ranks
   // From core files: one sample each, at different moments. Whether a rank was moving is unknown,
-  // and no standing says that it was or was not.
+  // and no rank state says that it was or was not.
   bool cores = false;
 };
 
@@ -74,9 +74,9 @@ bool IsOfLibrary(const ThreadSample& thread);
 
 // A rank's stack is that of Representative(). The trace holds all threads as live stacks. `host` is
 // the host of the ranks that name none.
-Standings StandingsOf(const FoundJob& job, const std::string& host,
-                      const std::vector<ObservedRank>& observed);
+RankStates RankStatesOf(const FoundJob& job, const std::string& host,
+                        const std::vector<ObservedRank>& observed);
 
 }  // namespace rollcall::attach
 
-#endif  // ROLLCALL_COLLECTOR_ATTACH_STANDING_H_
+#endif  // ROLLCALL_COLLECTOR_ATTACH_RANK_STATE_H_

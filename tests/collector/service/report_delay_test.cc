@@ -1,4 +1,4 @@
-#include "collector/service/patience.h"
+#include "collector/service/report_delay.h"
 
 #include <gtest/gtest.h>
 
@@ -13,16 +13,16 @@ namespace {
 constexpr int64_t kThresholdNs = 1'000'000'000;
 constexpr int64_t kLongAgo = 3600 * kThresholdNs;
 
-int64_t PatienceWith(const std::string& text, int64_t since_last_agent_ns = kLongAgo) {
+int64_t ReportDelayWith(const std::string& text, int64_t since_last_agent_ns = kLongAgo) {
   const TextTraceResult parsed = ParseTextTrace(text);
   EXPECT_EQ(parsed.errors, std::vector<std::string>{});
   const Report report = Diagnose(parsed.trace, {.stall_after_ns = kThresholdNs});
   EXPECT_FALSE(report.findings.empty());
-  return Patience(parsed.trace, report, since_last_agent_ns);
+  return ReportDelay(parsed.trace, report, since_last_agent_ns);
 }
 
-TEST(PatienceTest, ReportsHangAtOnceIfNoRankMoves) {
-  EXPECT_EQ(PatienceWith(R"(
+TEST(ReportDelayTest, ReportsHangAtOnceIfNoRankMoves) {
+  EXPECT_EQ(ReportDelayWith(R"(
     ranks 3
     0: exits 0
     1-2: waits in Barrier @ main:7
@@ -30,8 +30,8 @@ TEST(PatienceTest, ReportsHangAtOnceIfNoRankMoves) {
             0);
 }
 
-TEST(PatienceTest, DelaysReportWhileARankMoves) {
-  EXPECT_GT(PatienceWith(R"(
+TEST(ReportDelayTest, DelaysReportWhileARankMoves) {
+  EXPECT_GT(ReportDelayWith(R"(
     ranks 4
     0: exits 0
     1-2: waits in Barrier @ main:7
@@ -40,14 +40,14 @@ TEST(PatienceTest, DelaysReportWhileARankMoves) {
             0);
 }
 
-TEST(PatienceTest, WaitsLongerForMissingTracesAfterAnAgentConnected) {
+TEST(ReportDelayTest, WaitsLongerForMissingTracesAfterAnAgentConnected) {
   const std::string text = R"(
     ranks 4
     idle 40
     0-1: waits in Barrier @ main:7
     2-3: has no trace
   )";
-  EXPECT_GT(PatienceWith(text, 0), PatienceWith(text));
+  EXPECT_GT(ReportDelayWith(text, 0), ReportDelayWith(text));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "collector/agent/answers.h"
+#include "collector/agent/request_worker.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,12 +16,12 @@
 
 namespace rollcall::agent {
 
-Answers::Answers(std::string run_directory, Reply reply)
+RequestWorker::RequestWorker(std::string run_directory, Reply reply)
     : run_directory_(std::move(run_directory)),
       reply_(std::move(reply)),
       thread_([this] { Work(); }) {}
 
-Answers::~Answers() {
+RequestWorker::~RequestWorker() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -30,16 +30,16 @@ Answers::~Answers() {
   thread_.join();
 }
 
-void Answers::Enqueue(std::function<void()> work) {
+void RequestWorker::Enqueue(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= kMaxQuestions) return;
+    if (queue_.size() >= kMaxRequests) return;
     queue_.push_back(std::move(work));
   }
   changed_.notify_all();
 }
 
-void Answers::Work() {
+void RequestWorker::Work() {
   for (;;) {
     std::function<void()> work;
     {
@@ -53,25 +53,25 @@ void Answers::Work() {
   }
 }
 
-void Answers::Submit(uint64_t connection, const rpc::SymbolRequest& request) {
+void RequestWorker::Submit(uint64_t connection, const rpc::SymbolRequest& request) {
   Enqueue([this, connection, request] { AnswerSymbols(connection, request); });
 }
 
-void Answers::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
-                     const StackTarget& target) {
+void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
+                           const StackTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
     AnswerStacks(connection, number, target);
   });
 }
 
-void Answers::Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
-                     const EnvironmentTarget& target) {
+void RequestWorker::Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
+                           const EnvironmentTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
     AnswerEnvironment(connection, number, target);
   });
 }
 
-void Answers::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request) {
+void RequestWorker::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request) {
   rpc::AgentMessage answer;
   rpc::SymbolTable* table = answer.mutable_symbols();
   table->set_request(request.request());
@@ -87,7 +87,7 @@ void Answers::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& reque
   reply_(connection, std::move(answer));
 }
 
-void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target) {
+void RequestWorker::AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target) {
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
@@ -105,8 +105,8 @@ void Answers::AnswerStacks(uint64_t connection, uint64_t request, const StackTar
   reply_(connection, std::move(answer));
 }
 
-void Answers::AnswerEnvironment(uint64_t connection, uint64_t request,
-                                const EnvironmentTarget& target) {
+void RequestWorker::AnswerEnvironment(uint64_t connection, uint64_t request,
+                                      const EnvironmentTarget& target) {
   collect::Variables variables;
   if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
   // An agent's environment is that of the rank, or the `rollcall run`, that started it.

@@ -1,4 +1,4 @@
-#include "collector/service/patience.h"
+#include "collector/service/report_delay.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,13 +7,13 @@ namespace rollcall::service {
 namespace {
 
 // A verdict without culprits waits this long for ranks that may decide between the sides.
-constexpr int64_t kTiePatienceNs = 1'000'000'000;
+constexpr int64_t kTieDelayNs = 1'000'000'000;
 // A mismatch is observed for this long before it is reported as one that did not stop the job.
-constexpr int64_t kTurnPatienceNs = 1'200'000'000;
+constexpr int64_t kHangDelayNs = 1'200'000'000;
 // A verdict waits this long for ranks that may join the waiting ranks, or for its proof.
-constexpr int64_t kComingPatienceNs = 400'000'000;
+constexpr int64_t kWaitingDelayNs = 400'000'000;
 // After an agent connects, others are expected for this long; they retry twice a second.
-constexpr int64_t kJoinPatienceNs = 3'000'000'000;
+constexpr int64_t kJoinDelayNs = 3'000'000'000;
 
 // Whether `holds` for any rank of the finding's world; kNoIndex stands for a rank without a trace.
 template <typename Predicate>
@@ -58,7 +58,7 @@ bool MoreMayCome(const Trace& trace, const Report& report) {
 }
 
 // A mismatch may turn out to hang: a live rank is inside a call.
-bool MayTurnOutToHang(const Trace& trace, const Report& report) {
+bool MayBecomeHang(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return !finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
       return process != kNoIndex && trace.processes[process].end.how == ProcessEnd::How::kAlive &&
@@ -76,11 +76,11 @@ bool IsReportable(const Report& report, int64_t stall_after_ns) {
   });
 }
 
-int64_t Patience(const Trace& trace, const Report& report, int64_t since_last_agent_ns) {
-  if (since_last_agent_ns < kJoinPatienceNs && LacksRanks(trace, report)) return kJoinPatienceNs;
-  if (MayTurnOutToHang(trace, report)) return kTurnPatienceNs;
-  if (MayBeDecided(trace, report)) return kTiePatienceNs;
-  return MoreMayCome(trace, report) ? kComingPatienceNs : 0;
+int64_t ReportDelay(const Trace& trace, const Report& report, int64_t since_last_agent_ns) {
+  if (since_last_agent_ns < kJoinDelayNs && LacksRanks(trace, report)) return kJoinDelayNs;
+  if (MayBecomeHang(trace, report)) return kHangDelayNs;
+  if (MayBeDecided(trace, report)) return kTieDelayNs;
+  return MoreMayCome(trace, report) ? kWaitingDelayNs : 0;
 }
 
 }  // namespace rollcall::service

@@ -1,8 +1,8 @@
 // Which findings were reported and still hold, which of them are to be acted on, and which are void
 // because a rank that was called waiting has moved. A pure state machine: time and movement are
 // arguments.
-#ifndef ROLLCALL_COLLECTOR_SERVICE_STANDING_FINDINGS_H_
-#define ROLLCALL_COLLECTOR_SERVICE_STANDING_FINDINGS_H_
+#ifndef ROLLCALL_COLLECTOR_SERVICE_ACTIVE_FINDINGS_H_
+#define ROLLCALL_COLLECTOR_SERVICE_ACTIVE_FINDINGS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
-#include "collector/service/progress_steps.h"
+#include "collector/service/progress_times.h"
 
 namespace rollcall::service {
 
-// Identifies a finding: the same finding in a later look is not new, whatever its words.
+// Identifies a finding: the same finding in a later diagnosis is not new, whatever its words.
 std::string FindingKey(const Trace& trace, const Finding& finding);
 
-// A finding as seen in one look.
-struct Sighting {
+// The state of a finding in one diagnosis.
+struct FindingState {
   struct Rank {
     uint64_t id = 0;  // of the process
     int32_t rank = -1;
@@ -39,19 +39,19 @@ struct Sighting {
   bool computes = false;       // one of them is outside every call and uses the processor
 };
 
-// What is known of a process besides its ring at the moment of the look.
+// What is known of a process besides its ring at the moment of the diagnosis.
 struct Observed {
   uint64_t id = 0;  // 0: nothing
   uint64_t activity = 0;
   int64_t still_since_ns = 0;
   // CPU share of one processor used by threads that neither wait inside a call nor poll tightly,
-  // since the previous look; 0 if unknown.
+  // since the previous diagnosis; 0 if unknown.
   double cpu_share = 0;
 };
 
 // The findings of a report; `observed` is by process of the trace and may be shorter.
-std::vector<Sighting> SightingsOf(const Trace& trace, const Report& report,
-                                  const std::vector<Observed>& observed);
+std::vector<FindingState> FindingStates(const Trace& trace, const Report& report,
+                                        const std::vector<Observed>& observed);
 
 // What a process has done since.
 struct Movement {
@@ -71,18 +71,18 @@ struct Withdrawal {
   std::string Text() const;
 };
 
-class StandingFindings {
+class ActiveFindings {
  public:
-  explicit StandingFindings(const ProgressTimes& times) : times_(times) {}
+  explicit ActiveFindings(const ProgressTimes& times) : times_(times) {}
 
-  // A look with these findings is over, and they are reported. A higher certainty than before is
-  // new.
+  // A diagnosis with these findings is over, and they are reported. A higher certainty than before
+  // is new.
   enum class ReportDelta : uint8_t { kNone, kMoreRanks, kNew };
-  ReportDelta Report(const std::vector<Sighting>& sightings, int64_t now_ns);
+  ReportDelta Report(const std::vector<FindingState>& states, int64_t now_ns);
 
-  // Whether the job may be ended because of a finding of the newest look: a proven one at once; a
-  // likely one after kill_after without progress, or after stall_after if a rank computes; a
-  // suspected one after stall_after.
+  // Whether the job may be ended because of a finding of the newest diagnosis: a proven one at
+  // once; a likely one after kill_after without progress, or after stall_after if a rank computes;
+  // a suspected one after stall_after.
   bool AnyDue(int64_t now_ns) const;
 
   // When to diagnose again whatever the digests show: a finding may then be more certain, or due.
@@ -92,25 +92,25 @@ class StandingFindings {
   // Removes findings that are void. `moved`: what a process did, if known.
   Withdrawal Withdraw(const std::function<std::optional<Movement>(uint64_t id)>& moved);
 
-  bool empty() const { return standing_.empty(); }
-  // The number of findings that hold, by kind and by certainty in the newest look.
+  bool empty() const { return active_.empty(); }
+  // The number of findings that hold, by kind and by certainty in the newest diagnosis.
   std::map<std::pair<VerdictKind, Certainty>, size_t> Counts() const;
 
  private:
-  struct Standing {
-    Sighting newest;
+  struct ActiveFinding {
+    FindingState newest;
     int64_t seen_ns = 0;
-    size_t most_ranks = 0;
+    size_t max_ranks = 0;
     Certainty best = Certainty::kInconclusive;
   };
 
-  bool IsDue(const Sighting& sighting, int64_t now_ns) const;
+  bool IsDue(const FindingState& state, int64_t now_ns) const;
 
   const ProgressTimes times_;
-  std::map<std::string, Standing> standing_;
-  int64_t looked_ns_ = 0;  // the newest look
+  std::map<std::string, ActiveFinding> active_;
+  int64_t diagnosed_ns_ = 0;  // the newest diagnosis
 };
 
 }  // namespace rollcall::service
 
-#endif  // ROLLCALL_COLLECTOR_SERVICE_STANDING_FINDINGS_H_
+#endif  // ROLLCALL_COLLECTOR_SERVICE_ACTIVE_FINDINGS_H_

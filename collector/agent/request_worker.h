@@ -1,7 +1,7 @@
 // Answers requests that may take long: symbols, live stacks, environments. All of it reads files or
 // other processes, so it runs in a separate thread and does not delay the sampling.
-#ifndef ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
-#define ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
+#ifndef ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_
+#define ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_
 
 #include <sys/types.h>
 
@@ -35,17 +35,17 @@ struct EnvironmentTarget {
   int32_t world_rank = -1;
 };
 
-class Answers {
+class RequestWorker {
  public:
   // Called from the answering thread with each answer. Must be thread-safe.
   using Reply = std::function<void(uint64_t connection, rpc::AgentMessage)>;
 
   // Live stacks are appended to the journal of `run_directory` before they are answered.
-  Answers(std::string run_directory, Reply reply);
+  RequestWorker(std::string run_directory, Reply reply);
   // Waits for the answer in progress; drops the others.
-  ~Answers();
-  Answers(const Answers&) = delete;
-  Answers& operator=(const Answers&) = delete;
+  ~RequestWorker();
+  RequestWorker(const RequestWorker&) = delete;
+  RequestWorker& operator=(const RequestWorker&) = delete;
 
   void Submit(uint64_t connection, const rpc::SymbolRequest& request);
   void Submit(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
@@ -54,7 +54,7 @@ class Answers {
               const EnvironmentTarget& target);
 
   // Further requests beyond this queue length are refused: the collector must be faulty.
-  static constexpr size_t kMaxQuestions = 4096;
+  static constexpr size_t kMaxRequests = 4096;
 
  private:
   void Enqueue(std::function<void()> work);
@@ -76,4 +76,4 @@ class Answers {
 
 }  // namespace rollcall::agent
 
-#endif  // ROLLCALL_COLLECTOR_AGENT_ANSWERS_H_
+#endif  // ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_
