@@ -80,10 +80,10 @@ Agent::Agent(AgentOptions options, Transport* transport)
                       }),
       id_(NewId()) {
   const std::string rings = options_.run_directory + "/" + kRingsDirectory;
-  if (inotify_fd_ >= 0) {
-    inotify_add_watch(inotify_fd_, rings.c_str(), IN_CREATE | IN_MOVED_TO);
+  if (inotify_fd_) {
+    inotify_add_watch(inotify_fd_.get(), rings.c_str(), IN_CREATE | IN_MOVED_TO);
     // The journal may not exist yet, so its directory is watched.
-    inotify_add_watch(inotify_fd_, options_.run_directory.c_str(), IN_MODIFY | IN_CREATE);
+    inotify_add_watch(inotify_fd_.get(), options_.run_directory.c_str(), IN_MODIFY | IN_CREATE);
   } else {
     problems_.push_back(
         "no inotify instance is free (fs.inotify.max_user_instances): the end of a process that is "
@@ -93,14 +93,9 @@ Agent::Agent(AgentOptions options, Transport* transport)
   if (!socket_.Listen(options_.run_directory, &problem)) problems_.push_back(problem);
 }
 
-Agent::~Agent() {
-  if (wake_fd_ >= 0) close(wake_fd_);
-  if (inotify_fd_ >= 0) close(inotify_fd_);
-}
-
 void Agent::Wake() {
   const uint64_t one = 1;
-  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: a wake-up is pending already
+  if (write(wake_fd_.get(), &one, sizeof(one)) < 0) return;  // full: a wake-up is pending already
 }
 
 void Agent::Wait(int timeout_ms) {
@@ -108,8 +103,8 @@ void Agent::Wait(int timeout_ms) {
   const auto add = [&entries](int fd) {
     if (fd >= 0) entries.push_back({fd, POLLIN, 0});
   };
-  add(wake_fd_);
-  add(inotify_fd_);
+  add(wake_fd_.get());
+  add(inotify_fd_.get());
   if (transport_ != nullptr) add(transport_->wake_fd());
   for (const int fd : socket_.fds()) add(fd);
   for (const auto& process : processes_) {
@@ -122,12 +117,12 @@ void Agent::Wait(int timeout_ms) {
   const int64_t until_sample_ms = (until_sample_ns + 999'999) / 1'000'000;
   const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
   if (poll(entries.data(), entries.size(), rescan_ ? 0 : timeout) <= 0) return;
-  Drain(wake_fd_);
+  Drain(wake_fd_.get());
   if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
-  if (inotify_fd_ >= 0) {
+  if (inotify_fd_) {
     for (const pollfd& entry : entries) {
-      if (entry.fd == inotify_fd_ && entry.revents != 0) {
-        Drain(inotify_fd_);
+      if (entry.fd == inotify_fd_.get() && entry.revents != 0) {
+        Drain(inotify_fd_.get());
         rescan_ = true;
       }
     }
@@ -232,7 +227,7 @@ void Agent::WatchProcess(Process* process) {
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
   // A lack of descriptors must not make a process look ended: the next sample retries.
-  if (!watched && !HasFreeDescriptors(wake_fd_)) return;
+  if (!watched && !HasFreeDescriptors(wake_fd_.get())) return;
   process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});

@@ -25,6 +25,7 @@
 #include "collector/agent/ring_sample.h"
 #include "collector/agent/thread_watch.h"
 #include "collector/agent/transport.h"
+#include "collector/base/file.h"
 #include "collector/base/process_table.h"
 #include "collector/import/journal.h"
 #include "collector/live/process_watch.h"
@@ -60,7 +61,6 @@ class Agent {
  public:
   // `transport` may be null: the agent then only journals. It must outlive the agent.
   Agent(AgentOptions options, Transport* transport);
-  ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -189,8 +189,8 @@ class Agent {
   Transport* const transport_;
   const ProcSource proc_;
   const int64_t realtime_offset_ns_;  // CLOCK_REALTIME minus CLOCK_MONOTONIC
-  int wake_fd_ = -1;
-  int inotify_fd_ = -1;
+  const UniqueFd wake_fd_;            // declared before request_worker_, whose thread writes to it
+  const UniqueFd inotify_fd_;
   AgentSocket socket_;
   JournalTail journal_;
   std::optional<JournalWriter> journal_writer_;

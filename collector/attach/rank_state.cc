@@ -160,8 +160,8 @@ bool IsLoaderWorker(const RankSample& sample) {
 class Builder {
  public:
   Builder(const FoundJob& job, const std::string& host, const std::vector<ObservedRank>& observed)
-      : interner_(&standings_.trace), host_(host), builds_(observed) {
-    Trace& trace = standings_.trace;
+      : interner_(&rank_states_.trace), host_(host), builds_(observed) {
+    Trace& trace = rank_states_.trace;
     World world;
     world.size = job.size;
     size_t slots = job.size > 0 ? static_cast<size_t>(job.size) : 0;
@@ -175,7 +175,7 @@ class Builder {
   void Add(const ObservedRank& observed) {
     RankState rank_state;
     rank_state.rank = observed.rank.rank;
-    rank_state.process = static_cast<uint32_t>(standings_.trace.processes.size());
+    rank_state.process = static_cast<uint32_t>(rank_states_.trace.processes.size());
     rank_state.no_library = !observed.rank.communicates && !observed.core;
     Process process;
     process.world = 0;
@@ -187,7 +187,7 @@ class Builder {
     process.end.how = ProcessEnd::How::kAlive;
     if (observed.core) {
       JudgeCore(observed, &rank_state);
-      standings_.cores = true;
+      rank_states_.cores = true;
       process.source = observed.core->file;
       const int signal = observed.core->signal;
       process.end.how = signal != 0 ? ProcessEnd::How::kSignaled : ProcessEnd::How::kUnknown;
@@ -198,12 +198,13 @@ class Builder {
     }
     AddStacks(observed, &process);
     AddOpenCall(rank_state, &process);
-    standings_.trace.worlds[0].processes[static_cast<size_t>(rank_state.rank)] = rank_state.process;
-    standings_.trace.processes.push_back(std::move(process));
-    standings_.ranks.push_back(std::move(rank_state));
+    rank_states_.trace.worlds[0].processes[static_cast<size_t>(rank_state.rank)] =
+        rank_state.process;
+    rank_states_.trace.processes.push_back(std::move(process));
+    rank_states_.ranks.push_back(std::move(rank_state));
   }
 
-  RankStates Finish() { return std::move(standings_); }
+  RankStates Finish() { return std::move(rank_states_); }
 
  private:
   void Judge(const ObservedRank& observed, RankState* rank_state) {
@@ -350,7 +351,7 @@ class Builder {
 
   // The frames from `from` outwards, as a call path.
   uint32_t Path(const ThreadSample& thread, size_t from) {
-    Trace& trace = standings_.trace;
+    Trace& trace = rank_states_.trace;
     CallPath path;
     path.end = thread.whole ? ring::StackEnd::kComplete : ring::StackEnd::kBadFrame;
     for (size_t i = from; i < thread.frames.size();) {
@@ -381,7 +382,7 @@ class Builder {
     return interner_.Code(interner_.Module(place.module, live.build_id), place.vaddr);
   }
 
-  RankStates standings_;
+  RankStates rank_states_;
   Interner interner_;
   const std::string host_;
   const Builds builds_;

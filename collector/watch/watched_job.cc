@@ -219,9 +219,13 @@ void WatchedJob::StartCommand() {
   const UniqueFd input(memfd_create("verdict", MFD_CLOEXEC));
   WriteAll(input.get(), hang_command_.input);
   lseek(input.get(), 0, SEEK_SET);
+  // The shell sets the user's limit, which the job got, too. Here it would hit the collector, whose
+  // connections may need more descriptors by now.
+  const std::string script =
+      fmt::format("ulimit -S -n {} 2>/dev/null\n{}", file_limit_, hang_command_.shell_command);
   int error = 0;
-  if (!command_.emplace().Start({"/bin/sh", "-c", hang_command_.shell_command}, environment,
-                                gate_.before(), &error, input.get())) {
+  if (!command_.emplace().Start({"/bin/sh", "-c", script}, environment, gate_.before(), &error,
+                                input.get())) {
     PrintLine(fmt::format("{}: {}", hang_command_.shell_command, strerror(error)));
     command_.reset();
   }

@@ -16,6 +16,7 @@ SIGTERM_SUFFICES_S = 4
 ALONE_S = 1.5
 KILL_AFTER_S = 8
 LOOKS_HUNG_S = 10
+FILE_LIMIT = 500
 WITHDRAWN = re.compile(r"rollcall: ranks? (0|1|0,1) moved again; the verdict above is withdrawn")
 
 
@@ -58,15 +59,18 @@ def exec_runs_a_command(scene):
     """--on-hang=exec: the command gets the verdict and the names of the files, complete, and the job is left alone."""
     seen, bundle = scene.path("seen"), scene.path("job.zst")
     command = ("cp \"$ROLLCALL_BUNDLE\" %s.zst; cp \"$ROLLCALL_OUTPUT_JSON\" %s.json; test -d \"$ROLLCALL_DIR\"; "
-               "echo $? > %s.code; cat > %s.partial; mv %s.partial %s; kill $ROLLCALL_LAUNCHER_PID; exit 3"
+               "echo $? $(ulimit -n) > %s.code; cat > %s.partial; mv %s.partial %s; kill $ROLLCALL_LAUNCHER_PID; exit 3"
                % (seen, seen, seen, seen, seen, seen))
-    with Command(scene.run("--bundle", bundle, on_hang="exec:" + command) + scene.job("skip")) as job:
+    limited = ["sh", "-c", 'ulimit -S -n %d; exec "$@"' % FILE_LIMIT, "sh"]  # the user's, which rollcall raises
+    with Command(limited + scene.run("--bundle", bundle, on_hang="exec:" + command) + scene.job("skip")) as job:
         until(lambda: os.path.exists(seen), "the command's copy of the verdict", job)
         live.check_skip(live.read_verdict(seen), 4, job)
         live.check_skip(live.read_verdict(seen + ".json"), 4, job)
         live.check_skip(scene.analyze(of=seen + ".zst"), 4, job)
         with open(seen + ".code", encoding="utf-8") as file:
-            require(file.read() == "0\n", "ROLLCALL_DIR is not a directory", job)
+            is_directory, limit = file.read().split()
+        require(is_directory == "0", "ROLLCALL_DIR is not a directory", job)
+        require(limit == str(FILE_LIMIT), "a limit of %s descriptors" % limit, job)
         code = job.wait()  # the command killed the launcher
         require(code not in (0, live.ENDED_CODE), "exit code %d" % code, job)
         job.says("the command of --on-hang ended with exit code 3")
@@ -261,5 +265,6 @@ def installed_and_moved(scene):
 
 CASES = {case.__name__: case for case in (
     report_leaves_the_job_alone, exec_runs_a_command, kill_ends_soon, nobody_reads, watcher_killed,
-    watcher_killed_job_hangs, launcher_killed, kill_waits_for_kill_after, verdict_withdrawn, verdict_withdrawn_while_it_runs,
-    check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop, stalled_in_read, no_mpi, installed_and_moved)}
+    watcher_killed_job_hangs, launcher_killed, kill_waits_for_kill_after, verdict_withdrawn,
+    verdict_withdrawn_while_it_runs, check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop,
+    stalled_in_read, no_mpi, installed_and_moved)}

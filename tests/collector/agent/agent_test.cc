@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -148,6 +149,21 @@ TEST_F(AgentTest, SendsTheAllowedVariablesOfALivingRank) {
   EXPECT_TRUE(collect::IsEnvironment(json)) << json;
   EXPECT_THAT(json, HasSubstr("\"of\": \"rank 3\""));
   EXPECT_THAT(json, Not(HasSubstr("\"PATH\"")));
+}
+
+// After an answer the thread wakes the agent. ThreadSanitizer reports a descriptor that is closed
+// before.
+TEST_F(AgentTest, EndsAfterTheThreadThatAnswers) {
+  rpc::CollectorMessage question;
+  question.mutable_environment()->set_request(77);
+  transport_.Ask(question);
+  agent_->RunOnce(0);
+  EXPECT_TRUE(transport_.WaitFor([](const std::vector<rpc::AgentMessage>& sent) {
+    return std::any_of(sent.begin(), sent.end(), [](const rpc::AgentMessage& message) {
+      return message.environment().request() == 77;
+    });
+  }));
+  agent_.reset();
 }
 
 // The directory uses one of the two remaining descriptors and the ring uses the other. The agent
