@@ -1,12 +1,16 @@
 # The collector with the agents of a job that is larger than this machine: tests/swarm. The tests run a small job;
 # docs/scale.md has the figures of large jobs.
+add_executable(sleeper swarm/sleeper.c)
+target_link_options(sleeper PRIVATE -static)
 add_executable(swarm swarm/swarm.cc)
-target_link_libraries(swarm PRIVATE rollcall_collector CLI11::CLI11 nlohmann_json::nlohmann_json)
-rollcall_flags(swarm)
 # Larger jobs, by replay of recorded messages of agents.
 add_executable(replay swarm/replay.cc swarm/recorded_nodes.cc)
-target_link_libraries(replay PRIVATE rollcall_collector CLI11::CLI11 nlohmann_json::nlohmann_json)
-rollcall_flags(replay)
+foreach(program swarm replay)
+  target_link_libraries(${program} PRIVATE rollcall_collector CLI11::CLI11 nlohmann_json::nlohmann_json)
+  target_compile_definitions(${program} PRIVATE ROLLCALL_SLEEPER="$<TARGET_FILE:sleeper>")
+  add_dependencies(${program} sleeper)
+  rollcall_flags(${program})
+endforeach()
 function(rollcall_swarm_test name)
   add_test(NAME swarm.${name} COMMAND swarm --rollcall $<TARGET_FILE:rollcall_cli> ${ARGN})
   set_tests_properties(swarm.${name} PROPERTIES LABELS job TIMEOUT 120 PROCESSORS 2)

@@ -39,6 +39,8 @@ struct AgentOptions {
   std::string host;
   std::string version;
   int64_t sample_period_ns = 100'000'000;
+  // Period of digests of moving processes, and of heartbeats if there are none; twice that in a
+  // large job.
   int64_t heartbeat_ns = 1'000'000'000;
   // How long the agent waits for a parent's report on an ended process before it reports what it
   // knows itself.
@@ -172,6 +174,7 @@ class Agent {
   static journal::ProcessName NameOf(const Process& process);
   void SendUpdates();
   void SendProblems();
+  int64_t ReportPeriodNs() const;
   void SendState();
   void FillDigest(Process* process, rpc::ProcessDigest* digest, bool everything);
   // A hang was found: journals the state of all processes.

@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kChunkBytes = 1 << 20;
 // Small chunks are sent together, up to this size plus one chunk.
 constexpr size_t kBatchBytes = 1 << 18;
-// Period of digests of a moving process: keeps ten thousand ranks at a few MB/s.
-constexpr int64_t kMovingDigestNs = 1'000'000'000;
+// In jobs of more ranks, agents report half as often.
+constexpr int32_t kLargeJob = 8192;
 
 // Period of clock requests; the first few are sent at once because the first answers are slow.
 constexpr int64_t kClockPeriodNs = 10'000'000'000;
@@ -66,7 +66,7 @@ void Agent::SendUpdates() {
   const int64_t now = Now(CLOCK_MONOTONIC);
   const bool asks_clock = now >= next_clock_ns_;
   if (asks_clock || now >= next_heartbeat_ns_) {
-    next_heartbeat_ns_ = now + options_.heartbeat_ns;
+    next_heartbeat_ns_ = now + ReportPeriodNs();
     if (asks_clock) next_clock_ns_ = now + kClockPeriodNs;
     rpc::AgentMessage message;
     message.mutable_heartbeat()->set_realtime_ns(Now(CLOCK_REALTIME));
@@ -122,12 +122,19 @@ void Agent::SendProblems() {
   }
 }
 
+int64_t Agent::ReportPeriodNs() const {
+  const bool large = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+    return process->readable && process->sample.world_size > kLargeJob;
+  });
+  return large ? 2 * options_.heartbeat_ns : options_.heartbeat_ns;
+}
+
 void Agent::SendState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
   // Digests of all moving processes share a message, which costs the collector more than its
   // content.
   const bool send_moving = now >= next_moving_digest_ns_;
-  if (send_moving) next_moving_digest_ns_ = now + kMovingDigestNs;
+  if (send_moving) next_moving_digest_ns_ = now + ReportPeriodNs();
   rpc::AgentMessage message;
   for (const auto& process : processes_) {
     if (!process->readable) continue;
@@ -145,7 +152,7 @@ void Agent::SendState() {
   }
   if (message.has_digests()) {
     transport_->Send(connection_, std::move(message));
-    if (next_heartbeat_ns_ != 0) next_heartbeat_ns_ = now + options_.heartbeat_ns;
+    if (next_heartbeat_ns_ != 0) next_heartbeat_ns_ = now + ReportPeriodNs();
   }
   for (const auto& process : processes_) {
     if (!process->end_known || !process->ended || process->event_sent) continue;

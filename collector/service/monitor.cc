@@ -41,6 +41,12 @@ constexpr uint64_t kMaxRecords = 256;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
+// Whether the monitor is to handle the message before its next tick. The state of a job is examined
+// once a tick at most, and to wake a thread costs more than to handle a digest.
+bool IsUrgent(const rpc::AgentMessage& message) {
+  return !message.has_digests() && (!message.has_heartbeat() || message.heartbeat().asks_clock());
+}
+
 bool EndedWell(const Report& report) {
   return report.findings.empty() && report.status == Report::Status::kFinished;
 }
@@ -81,9 +87,10 @@ uint64_t Monitor::Join(std::shared_ptr<AgentLink> link) {
 }
 
 void Monitor::Message(uint64_t agent, rpc::AgentMessage message) {
+  const bool urgent = IsUrgent(message);
   const std::lock_guard lock(mutex_);
   events_.push_back({Event::Kind::kMessage, agent, nullptr, std::move(message)});
-  changed_.notify_all();
+  if (urgent) changed_.notify_all();
 }
 
 void Monitor::Leave(uint64_t agent) {

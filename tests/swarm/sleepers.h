@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,19 +19,18 @@
 
 namespace rollcall::swarm {
 
-// They end with this object. Make it before there are threads.
+// They end with this object, or with the thread that made it.
 class Sleepers {
  public:
   explicit Sleepers(int32_t count) {
-    const pid_t parent = getpid();
+    std::string program = ROLLCALL_SLEEPER;
+    std::string parent = std::to_string(getpid());
+    char* arguments[] = {program.data(), parent.data(), nullptr};
     for (int32_t i = 0; i < count; ++i) {
-      const pid_t pid = fork();
-      if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(0);
-        for (;;) pause();
+      pid_t pid = -1;
+      if (posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, nullptr) != 0) {
+        throw std::runtime_error("posix_spawn");
       }
-      if (pid < 0) throw std::runtime_error("fork");
       const std::string stat = ReadFile(fmt::format("/proc/{}/stat", pid));
       processes_.push_back({static_cast<uint32_t>(pid), ProcStatStartTicks(stat)});
     }

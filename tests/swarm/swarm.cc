@@ -163,7 +163,7 @@ class Swarm {
                                                            : FaultOf(options.fault)}) {}
 
   int Run() {
-    const Sleepers sleepers(options_.ranks);  // before there are threads
+    const Sleepers sleepers(options_.ranks);
     std::vector<std::string> direct;
     if (options_.direct_agents != 0) {
       direct = {"--direct-agents", std::to_string(options_.direct_agents)};

@@ -228,6 +228,27 @@ TEST_F(AgentTest, MissingContainerProcessHasEndedIfAllProcessesAreVisible) {
   ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr && LastDigest(0)->ended(); }));
 }
 
+TEST_F(AgentTest, ReportsHalfAsOftenInALargeJob) {
+  constexpr int64_t kHeartbeatNs = 100'000'000;
+  agent_ = std::make_unique<Agent>(AgentOptions{.run_directory = run_.path(),
+                                                .host = "here",
+                                                .version = "test",
+                                                .heartbeat_ns = kHeartbeatNs},
+                                   &transport_);
+  const Sleeper process;
+  const auto ring = MakeRing(process.pid(), 3, 8193);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(3) != nullptr; }));
+  transport_.Clear();
+  std::vector<int64_t> at;
+  ASSERT_TRUE(RunUntil([&] {
+    for (const rpc::AgentMessage& message : transport_.Take()) {
+      if (message.has_heartbeat()) at.push_back(message.heartbeat().monotonic_ns());
+    }
+    return at.size() >= 2;
+  }));
+  EXPECT_GT(at[1] - at[0], kHeartbeatNs * 3 / 2);
+}
+
 TEST_F(AgentTest, SendsHelloFirstAndAfterAReconnect) {
   ASSERT_TRUE(RunUntil([&] { return transport_.Sent().size() >= 2; }));
   EXPECT_EQ(transport_.Sent()[0].hello().host(), "here");

@@ -195,7 +195,7 @@ struct Correct {
 
 class MustNotAccuse : public testing::TestWithParam<Correct> {};
 
-TEST_P(MustNotAccuse, CorrectProgram) { EXPECT_EQ(Said(GetParam().trace), "nothing"); }
+TEST_P(MustNotAccuse, HasNoFinding) { EXPECT_EQ(Said(GetParam().trace), "nothing"); }
 
 INSTANTIATE_TEST_SUITE_P(CorrectProgramsAccused, MustNotAccuse,
                          testing::Values(Correct{"SameCollectiveFromTwoCallSites", R"(

@@ -112,7 +112,7 @@ class LiveStackTest : public ::testing::Test {
   }
 };
 
-TEST_F(LiveStackTest, BlockedInRead) {
+TEST_F(LiveStackTest, StackOfABlockedReadIsComplete) {
   LiveChild child([](LiveChild& self) { return StackTestWait(self) == 'g' ? 7 : 1; });
   child.WaitUntilBlockedIn(SYS_read);
   const LiveStacks stacks = CaptureLiveStacks(ProcSource(), child.pid(), Patient());
@@ -129,7 +129,7 @@ TEST_F(LiveStackTest, BlockedInRead) {
   EXPECT_EQ(child.WaitForExit(), 7);
 }
 
-TEST_F(LiveStackTest, EndlessLoop) {
+TEST_F(LiveStackTest, StackOfAnEndlessLoopIsComplete) {
   std::atomic<uint64_t>* turns = SharedCounter();
   LiveChild child([turns](LiveChild&) {
     StackTestSpin(turns);

@@ -112,7 +112,7 @@ TEST(ProcessStateTest, TruncatedAndMalformedFilesAreSafe) {
   }
 }
 
-TEST(ProcessStateTest, ChildBlockedInRead) {
+TEST(ProcessStateTest, DescribesAChildBlockedInRead) {
   LiveChild child([](LiveChild& self) {
     prctl(PR_SET_NAME, "reader");
     self.BlockInRead();
@@ -191,7 +191,7 @@ TEST(ActivityTest, ReportsTheBusiestThreadAndItsUseOfTheProcessor) {
   EXPECT_EQ(Summarize(before, other, 0).activity_level, ActivityLevel::kUnknown);
 }
 
-TEST(CgroupMemoryTest, VersionTwo) {
+TEST(CgroupMemoryTest, ReadsTheCounterOfVersionTwo) {
   const TemporaryDirectory dir;
   dir.Write("proc/42/cgroup", "0::/job/step\n");
   dir.Write("proc/self/mountinfo",

@@ -202,7 +202,7 @@ TEST_F(PythonLocalsTest, ReadsOnlyRequestedVariables) {
 
 // From 3.12 on, a comprehension of a module runs in the module's frame, but its variable does not
 // belong to the module.
-TEST_F(PythonLocalsTest, ComprehensionOfAModule) {
+TEST_F(PythonLocalsTest, ReadsTheVariableOfAModulesComprehension) {
   constexpr char kScript[] = R"(import os
 item = 1
 [(os.write(1, b"r"), os.read(0, 1)) for item in [20, 21]]
@@ -571,7 +571,7 @@ TEST(PythonLocalsHostileTest, InvalidMemoryIsNotRead) {
 }
 
 // A module's frame, in which each word of the dict and of the objects around it is damaged in turn.
-TEST(PythonLocalsHostileTest, DamagedDicts) {
+TEST(PythonLocalsHostileTest, DamagedDictsAreUnreadable) {
   constexpr uint64_t kDict = 0xc000, kKeys = 0xc100, kInstructions = 0xc800;
   constexpr uint64_t kIndices = 8;
   const auto make = [] {

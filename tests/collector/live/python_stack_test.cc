@@ -116,7 +116,7 @@ class PythonStackTest : public ::testing::Test {
   }
 };
 
-TEST_F(PythonStackTest, EveryInstalledInterpreter) {
+TEST_F(PythonStackTest, ReadsStacksOfEveryInstalledInterpreter) {
   for (const Installed& python : KnownInterpreters()) {
     SCOPED_TRACE(python.path);
     const TemporaryDirectory dir;

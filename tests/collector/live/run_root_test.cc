@@ -71,7 +71,7 @@ TEST_F(RunRootTest, RefusesADirectoryWithOtherThingsInIt) {
   EXPECT_TRUE(std::filesystem::exists(path + "/letter.txt"));
 }
 
-TEST_F(RunRootTest, OneAgentPerDirectory) {
+TEST_F(RunRootTest, DirectoryAcceptsOneAgent) {
   RunDirectory first = RunRoot::Create(Root(), &problem_);
   RunDirectory second = RunRoot::Join(first.path(), &problem_);
   ASSERT_TRUE(second.valid()) << problem_;

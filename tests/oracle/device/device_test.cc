@@ -115,7 +115,7 @@ TEST(DeviceMachine, OrderOfStepsDoesNotChangeTheResult) {
   }
 }
 
-TEST(DeviceGenerate, CorrectProgramsComplete) {
+TEST(DeviceGenerate, CorrectProgramsFinish) {
   for (uint64_t number = 0; number < Rounds(100); ++number) {
     const auto one = MakeCase<Devices>(4, number * kFaultKinds);
     const Machine machine(one.generated.program);

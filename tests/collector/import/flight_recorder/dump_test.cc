@@ -275,7 +275,7 @@ TEST(FlightRecorderDump, RandomDamageNeverBreaksTheReader) {
   }
 }
 
-TEST(FlightRecorderDump, JsonSpecialCases) {
+TEST(FlightRecorderDump, ReadsRepeatedKeysAndNumbersOutOfRange) {
   // Of two equal keys the last one is used. Numbers that are out of range are ignored.
   const Dump dump = Read(
       R"({"version":"1","version":"2.9","pg_config":{},"entries":[{"record_id":1e30},)"
@@ -310,7 +310,7 @@ TEST(FlightRecorderOperationName, NumbersAreInTheirRangeAndCanBeFound) {
   for (const OperationInfo& info : kOperations) EXPECT_FALSE(IsTorch(info.operation)) << info.name;
 }
 
-TEST(FlightRecorderOperationName, Variants) {
+TEST(FlightRecorderOperationName, VariantsOfANameAreOneOperation) {
   const auto operation = [](const char* name) { return ParseOperationName(name).operation; };
   EXPECT_EQ(operation("nccl:all_reduce"), Operation::kTorchAllReduce);
   EXPECT_EQ(operation("nccl:_all_gather_base"), Operation::kTorchAllGather);

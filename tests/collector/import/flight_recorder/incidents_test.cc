@@ -44,11 +44,11 @@ void Check(const std::string& folder, VerdictKind kind, const std::vector<int32_
   EXPECT_TRUE(finding.hangs);
 }
 
-TEST(FlightRecorderIncidents, HostsWithTheLockHeld) {
+TEST(FlightRecorderIncidents, NamesTheHostsThatHoldTheLock) {
   Check("lock_gil_1st", VerdictKind::kRankStalled, {9, 14});
 }
 
-TEST(FlightRecorderIncidents, GpusThatStopped) {
+TEST(FlightRecorderIncidents, NamesTheGpusThatStopped) {
   Check("gpu_error_1st", VerdictKind::kGpuStalled, {12, 14});
 }
 

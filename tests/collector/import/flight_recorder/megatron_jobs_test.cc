@@ -214,7 +214,7 @@ TEST_F(MegatronJobs, HealthyJobsHaveNoFinding) {
   }
 }
 
-TEST_F(MegatronJobs, StalledHosts) {
+TEST_F(MegatronJobs, HostsThatStopAreNamed) {
   for (int round = 0; round < Rounds(3); ++round) {
     for (const Shape& shape : Shapes()) {
       Planted planted = Plant(shape, "stalled host");
@@ -238,7 +238,7 @@ TEST_F(MegatronJobs, StalledHosts) {
   }
 }
 
-TEST_F(MegatronJobs, DumpOfTheCulpritIsMissing) {
+TEST_F(MegatronJobs, NothingIsClaimedWithoutTheCulpritsDump) {
   for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled host, its own dump absent");
     const auto culprit = static_cast<int>(Random(static_cast<size_t>(shape.Ranks())));
@@ -250,7 +250,7 @@ TEST_F(MegatronJobs, DumpOfTheCulpritIsMissing) {
   }
 }
 
-TEST_F(MegatronJobs, StalledDevices) {
+TEST_F(MegatronJobs, GpusThatStopAreNamed) {
   for (int round = 0; round < Rounds(4); ++round) {
     for (const Shape& shape : Shapes()) {
       Planted planted = Plant(shape, "stalled GPU");
@@ -282,7 +282,7 @@ TEST_F(MegatronJobs, StalledDevices) {
   }
 }
 
-TEST_F(MegatronJobs, AllRanksStalled) {
+TEST_F(MegatronJobs, TransportIsBlamedIfAllRanksStop) {
   for (const Shape& shape : Shapes()) {
     Planted planted = Plant(shape, "stalled everywhere");
     const uint64_t iteration = 2;
@@ -314,7 +314,7 @@ std::set<VerdictKind> FirstDifference(MegatronJob* job, int culprit, int group) 
   return {};
 }
 
-TEST_F(MegatronJobs, MissingAndExtraCalls) {
+TEST_F(MegatronJobs, RankWithAMissingOrExtraCallIsNamed) {
   for (int round = 0; round < Rounds(3); ++round) {
     for (const Shape& shape : Shapes()) {
       for (const bool extra : {false, true}) {
@@ -344,7 +344,7 @@ TEST_F(MegatronJobs, MissingAndExtraCalls) {
   }
 }
 
-TEST_F(MegatronJobs, Mismatches) {
+TEST_F(MegatronJobs, RankWithOtherArgumentsIsNamed) {
   for (int round = 0; round < Rounds(2); ++round) {
     for (const Shape& shape : Shapes()) {
       for (const VerdictKind kind : {VerdictKind::kCollectiveMismatch, VerdictKind::kCountMismatch,
@@ -371,7 +371,7 @@ TEST_F(MegatronJobs, Mismatches) {
   }
 }
 
-TEST_F(MegatronJobs, OppositeOrder) {
+TEST_F(MegatronJobs, OppositeOrderOfTwoGroupsIsReported) {
   for (int round = 0; round < Rounds(4); ++round) {
     for (const Shape& shape : Shapes()) {
       if (shape.tensor < 3) continue;
@@ -392,7 +392,7 @@ TEST_F(MegatronJobs, OppositeOrder) {
   }
 }
 
-TEST_F(MegatronJobs, ScheduleOffByOne) {
+TEST_F(MegatronJobs, ScheduleOffByOneIsReported) {
   for (int round = 0; round < Rounds(3); ++round) {
     for (const Shape& shape : Shapes()) {
       if (shape.pipeline < 2) continue;
