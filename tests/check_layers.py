@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every #include follows the direction of dependency: check_layers.py ROOT LAYERS.
 
-LAYERS has a line "NAME: NAME..." for each directory of collector/, as the table in CMakeLists.txt has them.
+LAYERS has a line "NAME: NAME..." for each directory of collector/, from the table in CMakeLists.txt.
 """
 
 import glob
@@ -9,12 +9,12 @@ import os
 import re
 import sys
 
-# The top directories, and what each may include besides itself. LAYERS has the directories of the collector.
+# The top directories, and what each may include besides itself. LAYERS lists the directories of the collector.
 TOP = {"proto": (), "shim": ("proto",), "collector": ("proto",), "cli": ("proto", "collector")}
 
 
 def folders(path):
-    """All that a path lies in, the innermost first."""
+    """Returns all directories that contain the path, innermost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
 
@@ -39,7 +39,7 @@ def main():
                     included = re.match(r'#include "([^"]+)"', line)
                     if not included:
                         continue
-                    # A layer includes the layers within it.
+                    # A permitted layer also permits the directories below it.
                     if not set(folders(included[1])) & allowed[layer]:
                         wrong.append("%s:%d: %s may not include %s" % (inside, number, layer, included[1]))
     print("\n".join(wrong) or "every #include follows the table")

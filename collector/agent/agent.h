@@ -172,6 +172,8 @@ class Agent {
   // The same, but the line is sent with those that ReadJournalLines() finds next.
   void Append(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
+  // Begins a connection: what was sent on earlier ones is sent again.
+  void SendHello();
   void SendUpdates();
   void SendProblems();
   int64_t ReportPeriodNs() const;

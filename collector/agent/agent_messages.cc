@@ -29,34 +29,37 @@ constexpr int64_t kSettleNs = 1'000'000'000;
 
 }  // namespace
 
+void Agent::SendHello() {
+  problems_sent_ = 0;
+  for (const auto& process : processes_) {
+    process->sent = false;
+    process->event_sent = false;
+    process->sent_members.clear();
+  }
+  rpc::AgentMessage message;
+  rpc::Hello* hello = message.mutable_hello();
+  hello->set_protocol(rpc::kProtocol);
+  hello->set_host(options_.host);
+  hello->set_pid(static_cast<uint32_t>(getpid()));
+  hello->set_version(options_.version);
+  hello->set_run_directory(options_.run_directory);
+  hello->set_resumed(connections_made_++ > 0);
+  hello->set_agent_id(id_);
+  transport_->Send(connection_, std::move(message));
+  journal_.Rewind();
+  ReadJournalLines();
+  next_heartbeat_ns_ = 0;
+  next_clock_ns_ = 0;
+  clock_answers_ = 0;
+  clock_estimate_ = {};
+}
+
 void Agent::SendUpdates() {
   const uint64_t connection = transport_->connection();
   if (connection != connection_) {
     connection_ = connection;
     snapshots_.clear();
-    if (connection == 0) return;
-    problems_sent_ = 0;
-    for (const auto& process : processes_) {
-      process->sent = false;
-      process->event_sent = false;
-      process->sent_members.clear();
-    }
-    rpc::AgentMessage message;
-    rpc::Hello* hello = message.mutable_hello();
-    hello->set_protocol(rpc::kProtocol);
-    hello->set_host(options_.host);
-    hello->set_pid(static_cast<uint32_t>(getpid()));
-    hello->set_version(options_.version);
-    hello->set_run_directory(options_.run_directory);
-    hello->set_resumed(connections_made_++ > 0);
-    hello->set_agent_id(id_);
-    transport_->Send(connection_, std::move(message));
-    journal_.Rewind();
-    ReadJournalLines();
-    next_heartbeat_ns_ = 0;
-    next_clock_ns_ = 0;
-    clock_answers_ = 0;
-    clock_estimate_ = {};
+    if (connection != 0) SendHello();
   }
   for (const rpc::CollectorMessage& message : transport_->Receive()) Handle(message);
   if (connection_ == 0) return;

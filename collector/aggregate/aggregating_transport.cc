@@ -73,6 +73,8 @@ void AggregatingTransport::Send(uint64_t connection, rpc::AgentMessage message) 
 
 std::vector<rpc::CollectorMessage> AggregatingTransport::Receive() {
   std::vector<rpc::CollectorMessage> own;
+  const uint64_t connection = collector_->connection();
+  bool shut_down = false;
   for (rpc::CollectorMessage& message : collector_->Receive()) {
     if (message.has_to_agent()) {
       Deliver(message.to_agent());
@@ -93,9 +95,13 @@ std::vector<rpc::CollectorMessage> AggregatingTransport::Receive() {
         server = server_.get();
       }
       if (server != nullptr) server->ShutDownAgents(message.shutdown().keep());
+      shut_down = true;
     }
     own.push_back(std::move(message));
   }
+  const std::lock_guard lock(mutex_);
+  received_until_ = connection;
+  shut_down_ |= shut_down;
   return own;
 }
 
@@ -141,7 +147,8 @@ void AggregatingTransport::Run() {
   std::unique_lock lock(mutex_);
   server_ = std::move(server);
   while (!stop_) {
-    if (connection_ != collector_->connection() || connection_ != request_connection_) {
+    const bool is_stale = connection_ != received_until_ || connection_ != request_connection_;
+    if (is_stale && !shut_down_) {
       lock.unlock();
       RefuseStale();
       lock.lock();
@@ -182,7 +189,7 @@ void AggregatingTransport::RefuseStale() {
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> stale;
   {
     const std::lock_guard lock(mutex_);
-    connection_ = collector_->connection();
+    connection_ = received_until_;
     queue_.clear();
     std::swap(stale, agents_);
   }

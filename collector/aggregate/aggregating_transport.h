@@ -61,6 +61,10 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   uint64_t request_connection_ = 0;  // the connection on which it was asked; 0: it was not asked
   bool stop_ = false;
   uint64_t connection_ = 0;  // the connection to the collector on which the agents joined
+  // The collector's messages on all earlier connections have been received. A shutdown is often the
+  // last of them, and agents that were refused before would miss it.
+  uint64_t received_until_ = 0;
+  bool shut_down_ = false;  // the agents have been told; none is refused any more
   uint64_t next_agent_ = 1;
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> agents_;
   std::deque<rpc::FromAgent> queue_;

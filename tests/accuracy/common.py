@@ -12,7 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ROLLCALL = os.path.join(ROOT, "build/release/bin/rollcall")
-# CPU time of a process of the load: more than the runs take that share one load.
+# Limit for the CPU time of a process of the load: more than the runs that share one load need.
 LOAD_LIMIT_S = 3600
 
 
@@ -23,7 +23,7 @@ def run(command, timeout=None, cwd=None, **environment):
 
 
 def run_apart(command, timeout=None, cwd=None, stderr=None, **environment):
-    """The same with separate standard output and error, unless errors are redirected."""
+    """Does the same as run() with separate standard output and error, unless errors are redirected."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=stderr or errors, cwd=cwd,
                                    start_new_session=True, env={**os.environ, **environment})
@@ -82,7 +82,7 @@ def fetch_source(work, package, wildcard="*"):
 class Watched:
     """A job's run under `rollcall check`: exit code, what it wrote, and the findings for which a build fails.
 
-    findings is None if no verdict was written, which would be a fault of its own.
+    findings is None if no verdict was written, which is an error of rollcall.
     """
 
     def __init__(self, rollcall, command, timeout, cwd=None, options=(), **environment):
@@ -114,7 +114,7 @@ class Load:
 
     def __enter__(self):
         for _ in range(self.count):
-            # The kernel ends them with this process, for whatever reason it ends.
+            # The kernel ends them when this process ends, for whatever reason.
             self.processes.append(subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "sh", "-c", "ulimit -t %d; while :; do :; done" % LOAD_LIMIT_S],
                 stdin=subprocess.DEVNULL, start_new_session=True))

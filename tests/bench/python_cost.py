@@ -1,8 +1,8 @@
-"""What a call path costs with `depth` Python frames: for tests/bench/run, which starts it with and without them.
+"""Measures the cost of a call path with `depth` Python frames; tests/bench/run starts it with and without them.
 
     python_cost.py LOOP.so MPI-LIBRARY DEPTH BATCHES CALLS
 
-Prints nanoseconds per MPI_Barrier on MPI_COMM_SELF of each batch, one number a line.
+Prints the nanoseconds per MPI_Barrier on MPI_COMM_SELF of each batch, one number per line.
 """
 import ctypes
 import sys
@@ -10,7 +10,7 @@ import sys
 loop = ctypes.CDLL(sys.argv[1])
 mpi = ctypes.CDLL(sys.argv[2], mode=ctypes.RTLD_GLOBAL)
 depth, batches, calls = map(int, sys.argv[3:])
-preloaded = ctypes.CDLL(None)  # bound as a linked program is
+preloaded = ctypes.CDLL(None)  # resolves functions as for a linked program
 if "mpich" in sys.argv[2]:
     comm = ctypes.c_void_p(0x44000001)
 else:
@@ -28,7 +28,7 @@ def measure():
 
 preloaded.MPI_Init(None, None)
 for _ in range(2):
-    f0(depth - 3)  # noqa: F821: below it are <module> and measure, above it f0 itself
+    f0(depth - 3)  # noqa: F821: <module>, measure and f0 itself are the other frames
 for value in result:
     print(value)
 preloaded.MPI_Finalize()

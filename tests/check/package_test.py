@@ -39,11 +39,11 @@ def main():
         project = os.path.join(directory, "project")
         shutil.copytree(PROJECT, project)
         env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        # What this repository's own build has in its environment is none of the project's.
+        # The project must not use the environment of this repository's build.
         for name in ("ROLLCALL_DIR", "LD_PRELOAD", "CMAKE_PREFIX_PATH"):
             env.pop(name, None)
         run(["cmake", "--install", args.build, "--prefix", prefix], env)
-        # Moved, as an installed tree may be.
+        # An installed tree may be moved.
         moved = prefix + "-moved"
         os.rename(prefix, moved)
         env["PATH"] = os.path.join(moved, "bin") + os.pathsep + env["PATH"]
@@ -54,7 +54,7 @@ def main():
         out = run(["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error"], env)
         if "100% tests passed, 0 tests failed out of 4" not in out:
             sys.exit("not four tests passed:\n" + out)
-        # The one that has to fail failed for what is wrong with it.
+        # The test that has to fail must fail with the expected finding.
         with open(os.path.join(build, "broken.json"), encoding="utf-8") as file:
             findings = json.load(file)["findings"]
         culprits = [line["line"] for finding in findings for line in finding["lines"]

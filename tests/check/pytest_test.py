@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pytest with mpi4py under `rollcall check`, as docs/ci.md describes it: passes, and names the skipped test."""
+"""Runs pytest with mpi4py under `rollcall check` as in docs/ci.md: it passes, or the skipped test is reported."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
 
 import jobs  # noqa: E402
 
-PYTHON = "/usr/bin/python3"  # Debian's, which its mpi4py and pytest belong to
+PYTHON = "/usr/bin/python3"  # Debian's Python, for which mpi4py and pytest are installed
 MISSING = 77
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the commands of the recipes of docs/ci.md unchanged, and checks that they find what they should.
+"""Runs the commands of the recipes of docs/ci.md unchanged, and checks their findings.
 
-77 without PyYAML.
+Exit code 77 without PyYAML.
 """
 
 import argparse
@@ -20,12 +20,12 @@ except ImportError:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTHING, FINDINGS = 0, 1
 TIMEOUT_S = 120
-# Variables that the services set would change the root.
+# These variables of the services would change the root of source paths.
 SERVICE_VARIABLES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 class Recipe:
-    """One service's: the command that checks, its variables, and the files that it hands on."""
+    """The recipe of one service: the check command, its variables, and the files that it publishes."""
 
     def __init__(self, command, variables, files):
         self.command, self.files = command, files
@@ -49,7 +49,7 @@ def recipes():
 
 
 def run(recipe, args, mode):
-    """Its exit code and output, and which of its files are there: in a project whose tests do `mode`."""
+    """Runs the recipe in a project whose tests do `mode`; returns exit code, output, and which of its files exist."""
     with tempfile.TemporaryDirectory(prefix="rollcall-recipe-") as project:
         os.mkdir(os.path.join(project, "build"))
         program = os.path.join(project, "build", "tests")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One case of `rollcall check` on real Open MPI jobs: exit code, what is found, and the outputs.
+"""Tests one case of `rollcall check` on real Open MPI jobs: exit code, findings, and outputs.
 
 Lines are found by the markers in the sources.
 """
@@ -29,7 +29,7 @@ class Failure(Exception):
 
 
 class Outcome:
-    """What one run of `rollcall check` gave."""
+    """The result of one run of `rollcall check`."""
 
     def __init__(self, job, code, directory):
         self.job, self.code, self.directory = job, code, directory
@@ -63,7 +63,7 @@ class Scene:
 
     def check(self, command, *options, ranks=3):
         """Runs `command` as a job under check, with every output."""
-        # Variables of a CI service would change the root.
+        # These variables of CI services would change the root of source paths.
         words = ["env", "-u", "GITHUB_WORKSPACE", "-u", "CI_PROJECT_DIR",
                  self.args.rollcall, "check", "--color=never", "--source-root", ROOT]
         for kind, name in (("json", "verdict.json"), ("sarif", "a.sarif"), ("junit", "a.xml"),
@@ -96,7 +96,7 @@ def marked(path, marker):
 
 
 def check_outputs(outcome, path, marker, kind):
-    """All outputs of one finding name the same line, and hold against their schemas."""
+    """Checks that all outputs of one finding name the same line and are valid by their schemas."""
     line, name = marked(path, marker), os.path.relpath(path, ROOT)
     with open(outcome.path("a.sarif"), encoding="utf-8") as file:
         results = json.load(file)["runs"][0]["results"]
@@ -119,7 +119,7 @@ def check_outputs(outcome, path, marker, kind):
 
 
 def hang(scene):
-    """A hang is found, the job ended, and every output names the line."""
+    """A hang is found, rollcall ends the job, and every output names the line."""
     name = "collective/barrier_skipped_by_rank0.c"
     outcome = scene.fault(name).ends(FINDINGS)
     kind = "rank-conditional-collective"
@@ -185,7 +185,7 @@ def notes(scene):
 
 
 def call_sites(scene):
-    """One collective from two places of a correct program is a note, on request."""
+    """One collective from two call sites of a correct program is a note, on request."""
     true_negative = "true_negatives/both_arms.c"
     scene.fault(true_negative, control=True).ends(NOTHING).finds()
     outcome = scene.fault(true_negative, "--call-sites", control=True).ends(NOTHING)
@@ -210,7 +210,7 @@ def fails_by_itself(scene):
 
 
 def out_of_time(scene):
-    """--timeout ends the job; a slow rank is not accused."""
+    """--timeout ends the job; a slow rank is not a culprit."""
     started = time.monotonic()
     outcome = scene.leftovers("late", "--timeout", "2", ranks=2).ends(FINDINGS)
     finding = outcome.finds("timed-out")
@@ -220,7 +220,7 @@ def out_of_time(scene):
 
 
 def out_of_time_while_it_moves(scene):
-    """--timeout ends a job that makes progress: ranks that wait at that moment do not hang."""
+    """--timeout ends a job that makes progress: ranks that wait at that moment are not reported as hanging."""
     outcome = scene.leftovers("serves", "--timeout", "3", ranks=2).ends(FINDINGS)
     finding = outcome.finds("timed-out")
     outcome.require(finding["hangs"] is False, str(finding))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every function of proto/functions.def, called by a real and healthy job.
+"""Tests every function of proto/functions.def in a real and healthy job.
 
-run: one program of this directory under rollcall gives the output that it gives without, and no finding; each of its
-processes has a ring, which holds each call as often as the process made it.
+run: runs one program of this directory under rollcall. Its output must be the same as without, with no finding. Each
+process must have a ring, which holds each call as often as the process made it.
 
-coverage: there is a program for every function, plain and large, that the MPI library exports.
+coverage: checks that a program calls every function, plain and large, that the MPI library exports.
 """
 
 import argparse
@@ -24,22 +24,22 @@ import jobs  # noqa: E402
 import run_job_test  # noqa: E402
 import wrapped  # noqa: E402
 
-# Kinds that never wait and that nothing waits for: the shim keeps them in tables, and the ring holds no record.
+# Kinds that never wait and on which no call waits: the shim keeps them in tables, and the ring holds no record.
 UNRECORDED = {"NameComm", "MakeHandle", "FreeHandle", "Query", "GetParent", "RequestFree"}
 # A healthy job does not call MPI_Abort: tests/isolation and tests/faults/death do.
 ELSEWHERE = {"MPI_Abort"}
-# Debian's MPICH has ways to other jobs in its library, but UCX below it does not ("not supported with ucx netmod").
+# Debian's MPICH exports the functions for other jobs, but its UCX netmod fails ("not supported with ucx netmod").
 REFUSED = {"mpich": {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept",
                      "MPI_Comm_connect", "MPI_Comm_join"}}
 
 
 def recorded_as(function):
-    """The name in the ring of what the program calls so."""
+    """Returns the name under which the ring records the function."""
     return re.sub("^MPIX_", "MPI_", re.sub("_c$", "", function))
 
 
 def read_calls(path):
-    """What the ring must hold of a process, by what it wrote down of itself: every_call.h."""
+    """Returns the calls that the ring of a process must hold, from the counts that the process wrote (every_call.h)."""
     unrecorded = {"MPI_" + name for name, kind, _, _ in wrapped.table() if kind in UNRECORDED}
     calls = collections.Counter()
     with open(path, encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def check_rings(args, run, notes):
             raise run_job_test.Failure("not a ring: %s" % ring)
     recorded = {str(ring["pid"]) for ring in rings}
     ran = set(os.listdir(notes))
-    # The same number of processes ran without rollcall before.
+    # As many processes ran before without rollcall.
     if not recorded <= ran or 2 * len(recorded) != len(ran):
         raise run_job_test.Failure("processes %s ran, half of them recorded, and %s have a ring" % (
             sorted(ran), sorted(recorded)))

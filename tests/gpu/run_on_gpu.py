@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/gpu runs this after the build: verdicts on the real NCCL, and the overhead of rollcall."""
+"""Tests verdicts on the real NCCL and measures the overhead of rollcall; scripts/gpu runs it after the build."""
 
 import argparse
 import glob
@@ -24,7 +24,7 @@ def launched(what, ranks=2):
 
 
 def execute(command):
-    """Exit code and both outputs together; None and the output so far if it takes too long."""
+    """Returns exit code, standard output and standard error; the code is None after TIMEOUT_S."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=TIMEOUT_S, check=False)
@@ -77,7 +77,7 @@ def torch_rows(args):
 
 
 def measure(args, command, columns):
-    """Medians over alternating runs without and with rollcall, a list for each column."""
+    """Returns the medians of each column, without and with rollcall, over alternating runs; None if a run failed."""
     bare, traced = [], []
     for _ in range(2 if args.quick else 5):
         for runs, prefix in ((bare, []), (traced, [args.rollcall, "run", "--"])):

@@ -1,6 +1,7 @@
-"""A small job of torch.distributed on NCCL: `torch_job.py steps` times steps of a model under
-DistributedDataParallel, rank 0 prints the milliseconds of each; `torch_job.py fault` and `control` reduce in a loop, and
-in the fault the last rank leaves one out."""
+"""A small job of torch.distributed on NCCL.
+
+`torch_job.py steps` times steps of a model under DistributedDataParallel, and rank 0 prints the milliseconds of each.
+`torch_job.py fault` and `control` reduce in a loop; in the fault the last rank omits one reduction."""
 
 import os
 import sys
@@ -8,7 +9,7 @@ import time
 
 RANK = int(os.environ["RANK"])
 SIZE = int(os.environ["WORLD_SIZE"])
-# All ranks share the GPUs that there are: tests/gpu/real_nccl.h.
+# All ranks share the available GPUs: tests/gpu/real_nccl.h.
 for name, value in (("NCCL_HOSTID", "rollcall-%d" % RANK), ("NCCL_MULTI_RANK_GPU_ENABLE", "1"),
                     ("NCCL_SOCKET_IFNAME", "lo"), ("NCCL_IB_DISABLE", "1"), ("NCCL_MNNVL_ENABLE", "0")):
     os.environ.setdefault(name, value)

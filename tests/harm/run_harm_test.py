@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attaches to a job that computes a checksum, and compares it with a run without attach.
 
-Its output and its exit code must be the same, whatever `rollcall attach` does meanwhile; and attach must find nothing.
+Its output and its exit code must be the same, whatever `rollcall attach` does meanwhile, and attach must find nothing.
 With more samples it gives the figures of docs/attach.md:
 
     tests/harm/run_harm_test.py --mpi openmpi --looks 10000 --attaches 100
@@ -62,7 +62,7 @@ def run_bare(args):
 
 
 def ranks_of(args, job):
-    """Their pids, when all compute."""
+    """Waits until all ranks compute, and returns their pids."""
     deadline = time.monotonic() + PATIENCE_S
     while "computing" not in job.stdout():
         if not job.running() or time.monotonic() > deadline:
@@ -72,7 +72,7 @@ def ranks_of(args, job):
 
 
 class Looks:
-    """The program `looks`, and what it has seen: threads read undisturbed, stopped, not seen."""
+    """The program `looks`, and its counts: threads read while running, read while stopped, not read."""
 
     def __init__(self, program):
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--looks", type=int, default=200)
     parser.add_argument("--attaches", type=int, default=3)
     args = parser.parse_args()
-    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")  # below MPICH; it complains with a time stamp, now and then
+    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")  # UCX, which MPICH uses, writes warnings with a time stamp
     args.rollcall = os.path.join(args.build, "bin/rollcall")
     args.looks_program = os.path.join(args.build, "tests/looks")
     args.program = os.path.join(args.build, "tests/harm", args.mpi, "checksum_job")

@@ -1,4 +1,4 @@
-"""The isolation tests: for each a program, its surroundings, and the expected contents of its ring.
+"""The isolation tests: for each a program, its environment, and the expected contents of its ring.
 
 With and without the preload a program must give the same output and the same exit code; the runner always compares
 these. The fields here are additional checks.
@@ -16,7 +16,7 @@ FINALIZED = 3
 
 @dataclasses.dataclass
 class Case:
-    program: Sequence[str]          # a name in programs/, and arguments; {plugins} and {run} are directories, {other} the other MPI
+    program: Sequence[str]          # name in programs/, arguments; directories {plugins}, {run}; {other}: the other MPI
     place: Callable = surroundings.plain
     ranks: int = 0                  # 0: started without a launcher
     mpis: Sequence[str] = ("openmpi", "mpich")
@@ -25,14 +25,14 @@ class Case:
     calls: Optional[Dict[str, int]] = None  # records by function, where exact
     header: Optional[Dict[str, int]] = None
     lines: int = 0                  # of stderr that begin with "rollcall: ", at most per rank
-    needs_line: bool = False        # there must be one
+    needs_line: bool = False        # at least one such line is required
     preload: Sequence[str] = ()     # additional libraries to preload, before ours
     preload_after: Sequence[str] = ()
     environment: Optional[Dict[str, str]] = None
     same_output: bool = True        # False: only the code is compared, and `output` is searched for
     output: Sequence[str] = ()      # each must be in the output under the preload
     ordered: bool = True            # False: ranks' lines may come in any order
-    bare_code: Optional[int] = None  # its exit code, where a machine may make it fail without the preload
+    bare_code: Optional[int] = None  # exit code of the run without the preload, which may fail on some machines
     runner: Optional[str] = None    # a special way to start it: see run_isolation_test.py
 
     def expected_rings(self):

@@ -2,7 +2,7 @@
 """Checks what librollcall.so exports, which libraries it needs, and what it keeps in static TLS; and that
 rollcall-exec needs only the intended libraries.
 
-A library that is injected into other people's programs must not show or need a symbol more than it means to.
+A library that is preloaded into user programs must not export or need unintended symbols.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import wrapped  # noqa: E402
 # Exported in addition to the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc,
 # shim/nccl/dlsym_wrap.cc, shim/nccl/profiler.cc.
 OTHER_EXPORTS = {"_exit", "_Exit", "abort", "dlclose", "dlsym"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
-# The oldest C library that the binary runs with, by the versions of its symbols.
+# The oldest version of the C library that the binary runs with, from the versions of its symbols.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512
 # Functions that a recorder must not use: each would be visible in the user's process, or depends on its caller.
@@ -43,7 +43,7 @@ def output(*command):
 
 
 def expected_wrappers():
-    """From the tables of proto/ alone."""
+    """Returns the names of all wrappers, from the tables of proto/."""
     def table(name):
         with open(os.path.join(ROOT, "proto", name), encoding="utf-8") as file:
             return file.read()

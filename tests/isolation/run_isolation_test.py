@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs one isolation test's program (cases.py) without and with librollcall.so preloaded, and compares what a user sees.
+"""Runs the program of one isolation test (cases.py) with and without librollcall.so, and compares what a user sees.
 
-Prints SKIPPED and why, with exit code 77, where the machine does not permit the case's surroundings.
+Prints SKIPPED and why, with exit code 77, where the machine does not permit the case's environment.
 """
 
 import argparse
@@ -25,11 +25,11 @@ TIMEOUT_S = 60
 
 
 class Failure(Exception):
-    """The test failed; the text says how."""
+    """The test failed; the text gives the difference."""
 
 
 class Outcome:
-    """What a run gave: code, output, our lines of stderr, rings."""
+    """The result of a run: code, output, rollcall's lines of stderr, rings."""
 
     def __init__(self, code, stdout, stderr, rings):
         self.code = code
@@ -79,7 +79,7 @@ class Runner:
         libraries = self.preloads(run, with_shim)
         if libraries:
             env["LD_PRELOAD"] = ":".join(libraries)
-        # The preload comes last, so that it does not affect the commands that make the surroundings.
+        # The preload comes last, so that it does not affect the commands that set up the environment.
         inner = ["env"] + ["%s=%s" % item for item in sorted(env.items())] + inner
         return ["env", "-C", work] + self.case.place(inner, run)
 
@@ -92,7 +92,7 @@ class Runner:
         os.chmod(work, 0o755)
         run = tempfile.mkdtemp(prefix="rollcall-isolation-", dir="/dev/shm")
         keep = os.path.join(work, "rings.json")
-        # Inside the surroundings, because their mounts disappear with them.
+        # Inside the environment, because its mounts end with it.
         recorder = ['sh', '-c', '"$@"; code=$?; %s "$ROLLCALL_DIR" > %s; exit $code' % (
             self.args.summary, keep), 'sh']
         try:
@@ -110,7 +110,7 @@ class Runner:
                     rings = [json.loads(line) for line in lines]
             else:
                 rings = self.rings(run)
-            # The code that a shell in between returns.
+            # The exit code that an intermediate shell returns.
             code = 128 - code if code < 0 else code
             return Outcome(code, stdout, stderr, rings)
         finally:
@@ -122,7 +122,7 @@ class Runner:
 
 
 def setuid_command(inner, work):
-    """A copy of the program that belongs to root and is set-user-ID, started by nobody."""
+    """Returns a command in which the user nobody starts a set-user-ID copy of the program that root owns."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         raise surroundings.Unavailable("needs root and setpriv")
     if os.statvfs(work).f_flag & os.ST_NOSUID:
@@ -160,7 +160,7 @@ def check_lines(case, shim):
 def check_rings(case, shim):
     rings = shim.rings
     expected = case.expected_rings()
-    # If memory is short a rank may be unrecorded, but must report it.
+    # With little memory a rank may remain unrecorded, but must report it.
     if len(rings) + (len(shim.our_lines()) if case.lines else 0) < expected or len(rings) > expected:
         raise Failure("%d rings, expected %d; %s" % (len(rings), expected, shim.our_lines()))
     for ring in rings:

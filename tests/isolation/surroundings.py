@@ -1,7 +1,7 @@
-"""Hostile surroundings for a program. Each wraps a command line (a list) and returns another one that makes
-them, in namespaces of its own, and runs the command there; `Unavailable` if this machine does not permit it.
+"""Hostile environments for a program. Each function takes a command line (a list) and returns one that sets up the
+environment, in its own namespaces, and runs the command there; raises `Unavailable` if this machine forbids it.
 
-RUN stands for the run directory, which the runner has made empty, with mode 0700, in shared memory.
+`run` is the run directory, which the runner has created empty, with mode 0700, in shared memory.
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 
 
 class Unavailable(Exception):
-    """The surroundings cannot be made here; the text says why."""
+    """The environment cannot be set up here; the text gives the reason."""
 
 
 def _shell(script, command):
@@ -18,7 +18,7 @@ def _shell(script, command):
 
 
 def _mounts(script, command):
-    """In a mount namespace of its own, where nothing that is mounted survives the command."""
+    """Runs the script and the command in a mount namespace, whose mounts end with the command."""
     unshare = shutil.which("unshare")
     if unshare is None or subprocess.run([unshare, "-m", "true"], capture_output=True,
                                          check=False).returncode != 0:
@@ -27,7 +27,7 @@ def _mounts(script, command):
 
 
 def mounts(command):
-    """Whether a wrapped command makes mounts, which end with it."""
+    """Returns whether a wrapped command makes mounts, which end with it."""
     return os.path.basename(command[0]) == "unshare"
 
 
@@ -37,17 +37,17 @@ def plain(command, run):
 
 
 def small_shm(command, run):
-    """A container's /dev/shm of 64 MB, which is the MPI library's, too. The run directory lies in it."""
+    """A /dev/shm of 64 MB, as in a container, that the MPI library and the run directory share."""
     return _mounts("mount -t tmpfs -o size=64m,mode=1777 none /dev/shm; mkdir -m 0700 %s" % run, command)
 
 
 def tiny_run_directory(command, run):
-    """1 MiB: less than any ring."""
+    """A run directory of 1 MiB: less than any ring."""
     return _mounts("mount -t tmpfs -o size=1m,mode=0700 none %s" % run, command)
 
 
 def filling_run_directory(command, run):
-    """80 MiB, room for one ring: for a program that fills the rest."""
+    """A run directory of 80 MiB, enough for one ring, for a program that fills the rest."""
     return _mounts("mount -t tmpfs -o size=80m,mode=0700 none %s" % run, command)
 
 
@@ -67,7 +67,7 @@ def read_only_run_directory(command, run):
 
 
 def open_run_directory(command, run):
-    """Others may write into it: not a place for a user's files."""
+    """A run directory that others may write into, so that it is unsafe for a user's files."""
     return _shell("chmod 0777 %s" % run, command)
 
 
@@ -82,7 +82,7 @@ def symlink_run_directory(command, run):
 
 
 def disk_run_directory(command, run):
-    """On a disk file system, where writeback would stall the job."""
+    """A run directory on a disk file system, where writeback would stall the job."""
     kind = subprocess.run(["stat", "-f", "-c", "%T", "/tmp"], capture_output=True, text=True, check=False)
     if kind.stdout.strip() in ("tmpfs", "ramfs", ""):
         raise Unavailable("/tmp is no disk")
@@ -94,7 +94,7 @@ def missing_run_directory(command, run):
 
 
 def _file_size_limit(blocks, command):
-    """Output goes through pipes, to which the limit does not apply. dash counts blocks of 512 bytes."""
+    """Limits the file size, except for output, which goes through pipes. dash counts blocks of 512 bytes."""
     return ["sh", "-c", '''
 { ( (ulimit -f %d; exec "$@"); echo $? > code ) 2>&1 >&3 | cat >&2; } 3>&1 | cat
 exit "$(cat code)"''' % blocks, "sh"] + command
@@ -111,7 +111,7 @@ def file_size_limit_1_mib(command, run):
 
 
 def no_room_for_a_line(command, run):
-    """stderr is a file that may not grow: writing to it kills."""
+    """stderr is a file that may not grow: a write to it kills the process."""
     del run
     return _shell("ulimit -f 0", command)
 

@@ -17,10 +17,10 @@ Keys of rollcall-test:
   stall-after value for --stall-after
   mpi         openmpi or mpich: runs under this one only
   also        value for analyze --also: these findings are expected, and none from the live run
-  check       options of `rollcall check`, which judges the job then instead of `run` and `analyze`:
-              the findings are those that only it makes; "check=" for none
+  check       options of `rollcall check`, which is tested instead of `run` and `analyze`: for findings
+              that only it makes; "check=" for no options
   gpu         value for ROLLCALL_GPU
-  repeat      how often the healthy job is run at most, whatever --repeat says
+  repeat      maximum number of runs of the healthy job, whatever --repeat specifies
   survives    yes: the launcher does not end when its ranks are killed, so that this is not tested
   kill        yes: the test of --on-hang=kill is run in the short form of the tests, too
 Keys of expect:
@@ -29,8 +29,8 @@ Keys of expect:
   comm, comm!     the communicator's name is, or is not, this one
   certainty       allowed values, separated by commas
   analyze-certainty   the same for the verdict from the run directory, where it may be lower
-  attach-culprits     the ranks that `rollcall attach` has to name, where they are others: it looks at the ranks
-              without their recorded calls
+  attach-culprits     the ranks that `rollcall attach` has to name, if they differ: it has no recorded calls of
+              the ranks
   lines           both (default), culprit, or none: which marked lines are compared
   function@waiting, function@culprit   name of the function that holds the line
 """
@@ -47,7 +47,7 @@ _MARKER = re.compile(r"@(culprit|waiting)\b")
 
 
 class HeaderError(Exception):
-    """The header comment cannot be understood."""
+    """The header comment is invalid."""
 
 
 class Variant:
@@ -77,7 +77,7 @@ class Variant:
 
 
 def parse_ranks(text):
-    """'0,2-4' as a sorted list; None if nothing is compared."""
+    """Returns '0,2-4' as a sorted list; None if nothing is compared."""
     if text == "any":
         return None
     ranks = []
@@ -88,7 +88,7 @@ def parse_ranks(text):
 
 
 def _keys(text, mpi):
-    """key=value pairs, without those of the other MPI; those of this MPI take precedence."""
+    """Returns key=value pairs, without those of other MPIs; those of this MPI take precedence."""
     plain, special = {}, {}
     for token in shlex.split(text):
         key, separator, value = token.partition("=")  # "comm!=X" has the key "comm!"
@@ -127,7 +127,7 @@ def _finish(finding, lines):
 
 
 def marked_lines(text):
-    """Role to the numbers of the lines that carry its marker."""
+    """Returns for each role the numbers of the lines with its marker."""
     lines = {"culprit": [], "waiting": []}
     for number, line in enumerate(text.splitlines(), 1):
         if not _DIRECTIVE.match(line):
@@ -137,7 +137,7 @@ def marked_lines(text):
 
 
 def read(path, mpi):
-    """The variants that run under `mpi`, with their findings complete."""
+    """Returns the variants that run under `mpi`, with complete findings."""
     with open(path, encoding="utf-8") as source:
         text = source.read()
     variants = []

@@ -1,7 +1,7 @@
 """Starts MPI jobs for the tests, bounds them in time, and leaves no process behind.
 
-Every process of a job carries a token in its environment, inherited from here: the processes of
-the job are found by it, whatever sessions and process groups the launcher makes.
+Every process of a job inherits a token in its environment. The processes of the job are found by
+it, whatever sessions and process groups the launcher creates.
 """
 
 import argparse
@@ -21,7 +21,7 @@ JOB_TIMEOUT_S = 60
 
 
 def arguments_of_test(description, mpis, *switches):
-    """What a test of one program is called with."""
+    """Parses the command line of a test of one program."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--mpi", choices=mpis, required=True)
     for path in ("--rollcall", "--source", "--program"):
@@ -32,7 +32,7 @@ def arguments_of_test(description, mpis, *switches):
 
 
 def _shared_memory_of(pid):
-    """Files in /dev/shm that the process has mapped."""
+    """Returns the files in /dev/shm that the process has mapped."""
     try:
         with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
             return {line.rstrip("\n").split(maxsplit=5)[5] for line in maps if " /dev/shm/" in line}
@@ -49,13 +49,13 @@ def _writes_ring(pid):
 
 
 def make_directory():
-    """A directory for one job's run directory and verdict, in shared memory as by default."""
+    """Makes a directory for one job's run directory and verdict, in shared memory if possible."""
     parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     return tempfile.mkdtemp(prefix="rollcall-test-", dir=parent)
 
 
 def launcher(mpi, ranks, extra_args=()):
-    """The command that starts `ranks` ranks of what follows it."""
+    """Returns the words to put before a command to start it as `ranks` ranks."""
     if mpi == "fork":  # no MPI: tests/nccl_sim
         return [os.environ["ROLLCALL_FORK_LAUNCHER"], "-n", str(ranks), *extra_args]
     if mpi == "torch":
@@ -66,11 +66,11 @@ def launcher(mpi, ranks, extra_args=()):
 
 
 def keep_survivors(mpi):
-    """Launcher arguments that keep the other ranks alive when one is killed."""
+    """Returns launcher arguments that keep the other ranks running when one is killed."""
     if mpi == "openmpi":
         return ["--enable-recovery"]
-    # Hydra 4.0 kills all when a child of its own ends by a signal, so the shell is that child; and its
-    # proxy fails when the dead rank's end of the PMI socket is closed, so the shell holds it a while.
+    # Hydra 4.0 kills all ranks when one of its children ends by a signal, so that a shell is the child. Its
+    # proxy fails when the ended rank's side of the PMI socket is closed; the shell keeps it open for 8 s.
     return ["-disable-auto-cleanup", "sh", "-c", '"$@" || exec sleep 8', "sh"]
 
 
@@ -92,11 +92,11 @@ def _processes_with(token):
                 if wanted in environ.read().split(b"\0"):
                     yield int(entry)
         except OSError:
-            continue  # it ended, or is not ours
+            continue  # it ended, or belongs to another user
 
 
 class Job:
-    """A command in a session of its own with its output in files; a context manager that kills."""
+    """A command in its own session, with its output in files; as a context manager it kills all processes at exit."""
 
     def __init__(self, command):
         self.command = command
@@ -122,27 +122,27 @@ class Job:
         return self._process.poll() is None
 
     def processes_of(self, executable):
-        """The pids of its processes that execute the file, in increasing order."""
+        """Returns the pids of its processes that execute the file, in increasing order."""
         pids = []
         for pid in _processes_with(self._token):
-            with contextlib.suppress(OSError):  # it is gone
+            with contextlib.suppress(OSError):  # it ended
                 if os.readlink("/proc/%d/exe" % pid) == os.path.realpath(executable):
                     pids.append(pid)
         return sorted(pids)
 
     def wait(self, timeout_s=JOB_TIMEOUT_S):
-        """The exit code, negative for a signal; None if it is still running."""
+        """Returns the exit code, negative for a signal; None if it is still running."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
 
     def kill_everything(self):
-        """SIGKILL to every process of the job, until none is left.
+        """Sends SIGKILL to every process of the job until none is left.
 
-        All are stopped first, so that none observes the end of another, as when a node fails. A killed
-        MPI library leaves its shared memory behind, which a long test run would fill; what the
-        processes had mapped goes with them, but for rollcall's own.
+        All are stopped first, so that no process observes the end of another, as when a node fails. A
+        killed MPI library leaves its shared memory files, which a long test run would accumulate: removes
+        the files that the processes had mapped, except rollcall's.
         """
         deadline = time.monotonic() + 20
         segments = set()
@@ -154,7 +154,7 @@ class Job:
             for pid in left:
                 segments |= _shared_memory_of(pid)
             self._signal_all(signal.SIGKILL)
-            # Zombies have no environment; a killed process is gone from the list within moments.
+            # Zombies have no environment, so that a killed process soon leaves the list.
             time.sleep(0.01)
         self._process.wait(20)
         for path in segments:
@@ -162,21 +162,21 @@ class Job:
                 os.unlink(path)
 
     def kill_ranks(self):
-        """SIGKILL to the ranks alone: the processes that write a ring, whatever they execute."""
+        """Sends SIGKILL only to the ranks: the processes that write a ring, whatever they execute."""
         self._signal_all(signal.SIGKILL, _writes_ring)
 
     def abort_ranks(self, executable, timeout_s=JOB_TIMEOUT_S):
-        """SIGABRT to the processes that run the executable, but not to their children; returns when the kernel has
-        written their cores.
+        """Sends SIGABRT to the processes that run the executable, but not to their children; returns when the kernel
+        has written their cores.
 
-        All are stopped before, so that no rank sees another one end. Launchers stay so: they kill the other ranks once
-        one has ended, which would cut cores.
+        All processes are stopped before, so that no rank observes the end of another. Launchers stay stopped: they
+        kill the other ranks once one has ended, which would truncate cores.
         """
         def executes(pid):
             try:
                 same = os.readlink("/proc/%d/exe" % pid) == os.path.realpath(executable)
             except OSError:
-                return False  # a zombie, or gone
+                return False  # a zombie, or it ended
             return same and pid != self._process.pid
 
         def is_rank(pid):
@@ -197,7 +197,7 @@ class Job:
                 if chosen(pid):
                     os.kill(pid, number)
             except OSError:
-                pass  # it is gone
+                pass  # it ended
 
     def stdout(self):
         return self._read(self._stdout)

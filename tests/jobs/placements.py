@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Generated placements of faults: each is a set of arguments of tests/faults/generated/placement.c, and the
-verdict that follows from them. The list is the same on every machine; --sample runs a part of it that
-holds every mode, --batch I/N one slice of all."""
+"""Runs generated placements of faults.
+
+Each placement is a set of arguments of tests/faults/generated/placement.c, with the verdict that follows from
+them. The list is the same on every machine. --sample runs a part of it that contains every mode, --batch I/N
+one slice."""
 
 import argparse
 import os
@@ -23,11 +25,11 @@ REDUCING = ["MPI_Allreduce", "MPI_Reduce", "MPI_Scan", "MPI_Reduce_scatter_block
             "MPI_Iallreduce"]
 EVERY = SYNCHRONISING + ROOTED + ["MPI_Scan"]
 WITH_DATA = [op for op in EVERY if op not in ("MPI_Barrier", "MPI_Ibarrier")]
-# What follows the loop is an MPI_Allgather, the step's second call an MPI_Allreduce: the same operation
-# in their place would find a partner and hang nowhere, or be cut off.
+# An MPI_Allgather follows the loop, and the second call of a step is an MPI_Allreduce. The same operation
+# as the fault would match that call: the job would not hang, or would fail with a truncated message.
 LOOP_ONLY = [op for op in SYNCHRONISING if op != "MPI_Allgather"]
 BESIDE_USUAL = [op for op in EVERY if op != "MPI_Allreduce"]
-# Mode: how many placements, among which operations.
+# Mode: number of placements, and their operations.
 MODES = {
     "none": (12, EVERY), "skip": (60, BESIDE_USUAL), "extra": (30, BESIDE_USUAL),
     "swap": (16, SYNCHRONISING), "root": (20, ROOTED), "op": (16, REDUCING),
@@ -57,13 +59,13 @@ class Placement:
         return "%s on %d ranks" % (" ".join(self.arguments()), self.ranks)
 
     def sequence(self):
-        """The first misaligned number: two calls per iteration (one where only extra calls OP)."""
+        """Returns the first misaligned sequence number: two calls per iteration (one for mode extra)."""
         if self.mode == "extra":
             return self.iteration + 1
         return 2 * self.iteration + (2 if self.mode in ("swap", "leave") else 1)
 
     def finding(self, sites):
-        """What rollcall must say; None for a healthy placement."""
+        """Returns the finding that rollcall must report; None for a healthy placement."""
         if self.mode == "none":
             return None
         sites = dict(sites, op=sites[self.op])
@@ -82,8 +84,8 @@ class Placement:
         lines = {"waiting": [sites[others]]}
         if culprit:
             lines["culprit"] = [sites[culprit]]
-        # On a loaded machine, a rank that is killed as soon as it is initialised may be gone before the
-        # agent has a pidfd of it: then the cause of its end is unknown, and rollcall must not say proven.
+        # On a loaded machine, a rank that is killed right after its initialisation may end before the agent
+        # has opened its pidfd. The cause of its end is then unknown, and the finding must not be proven.
         certainty = ["proven", "likely"] if self.mode == "kill" else ["proven"]
         return {"kind": KINDS[self.mode], "op": operation, "seq": self.sequence(),
                 "culprits": [self.culprit], "waiting": waiting, "certainty": certainty,
@@ -91,7 +93,7 @@ class Placement:
 
 
 def generate():
-    """All placements, in an order that mixes the modes; always the same."""
+    """Returns all placements, in a fixed order that mixes the modes."""
     chooser = random.Random(20240531)
     placements = []
     for mode, (number, operations) in MODES.items():
@@ -109,7 +111,7 @@ def generate():
 
 
 def sample(placements, number):
-    """`number` of them, as many modes as possible first."""
+    """Returns `number` placements, with as many modes as possible first."""
     seen, first, rest = set(), [], []
     for placement in placements:
         (rest if placement.mode in seen else first).append(placement)

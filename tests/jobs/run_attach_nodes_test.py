@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Attaches to a bare MPI job of two nodes, one node after the other, and to the bundle of that; then to the same job
-with ranks that record their calls.
+"""Attaches to a bare MPI job of two nodes, analyzes the bundle, then attaches to the job with ranks that record calls.
 
-The nodes are one machine, and a script replaces ssh. As with Slurm, SLURMD_NODENAME tells the node of a rank. A third
+The nodes are one machine, and a script replaces ssh. As with Slurm, SLURMD_NODENAME gives the node of a rank. A third
 node never answers, a fourth has no rank, and the script prints text before it runs the command.
 """
 
@@ -52,7 +51,7 @@ def require(wanted, got, what):
 
 
 def command_of(mpi, program):
-    """Two ranks on each of two nodes."""
+    """Returns the command that starts two ranks on each of two nodes."""
     on_node = ["env", "SLURMD_NODENAME=alpha", program], ["env", "SLURMD_NODENAME=beta", program]
     return jobs.launcher(mpi, 2) + on_node[0] + [":", "-n", "2"] + on_node[1]
 
@@ -63,8 +62,8 @@ def run(words):
 
 
 def attach(args, directory, name, hosts, certainty=None):
-    """The first verdict with findings, of that certainty if it is given: its text, its JSON and what was said
-    besides."""
+    """Attaches until a verdict has findings, of `certainty` if it is given. Returns its text, its JSON, and standard
+    error."""
     verdict = os.path.join(directory, "verdict.json")
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -88,7 +87,7 @@ def write_script(path, text):
 
 
 def looks_of(path):
-    """The times of the first and the second sample of the ranks of a node, from its answer."""
+    """Returns the times of the first and the second sample of the ranks of a node, from its answer."""
     text = ""
     with open(path, encoding="utf-8") as answer:
         for line in answer:
@@ -100,7 +99,7 @@ def looks_of(path):
 
 
 def test_looks_are_together(args, directory, name):
-    """No second sample is taken before all nodes have taken the first, however late one of them begins."""
+    """Checks that no second sample is taken before all nodes have taken the first, however late a node begins."""
     rsh = write_script(os.path.join(directory, "late_rsh"), LATE_RSH)
     run([args.rollcall, "attach", "--hosts", "alpha,beta", "--rsh", rsh, "--job", name, "--node-timeout", "60",
          "--between", "0.01", "--confirm", "0"])
@@ -127,7 +126,7 @@ def test(args, directory):
     require([{"host": "alpha", "ranks": [0]}],
             [{"host": host["host"], "ranks": host["ranks"]} for host in finding["culprit_hosts"]], "hosts")
     require(2, verdict["hosts"], "number of hosts")
-    # What the fourth one says depends on which other jobs there are.
+    # The note about the fourth node depends on the other jobs of this machine.
     for line in ("silent: no answer for 10 s", "empty: "):
         if not any(line in note for note in verdict["notes"]):
             fail("no note of '%s': %s" % (line, verdict["notes"]))

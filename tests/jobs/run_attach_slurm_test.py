@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attaches to a bare MPI job on three nodes of a Slurm that is started for it (slurm_cluster.py)."""
+"""Attaches to a bare MPI job on three nodes of a Slurm cluster that it starts (slurm_cluster.py)."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def command_of(mpi, name, program):
 
 
 def attach(args, name):
-    """The first verdict with findings."""
+    """Returns the first verdict with findings."""
     deadline = time.monotonic() + PATIENCE_S
     done = None
     while time.monotonic() < deadline:

@@ -2,8 +2,8 @@
 """Runs a fault program or its control bare, as a real MPI job, and attaches to it.
 
 A fault must be found as its source's header specifies: culprits, and the lines of the culprits. Before the job hangs,
-nothing may be found. In a control nothing may ever be found, however often attach samples it; and its exit code and
-output must be those of a run without attach.
+attach must report nothing. In a control it must never report anything, however often it samples the job, whose exit
+code and output must be those of a run without attach.
 """
 
 import json
@@ -25,7 +25,7 @@ def fail(text):
 
 
 def attach(rollcall, pid):
-    """The verdict of one attach; None if no rank was found."""
+    """Returns the verdict of one attach; None if no rank was found."""
     done = subprocess.run([rollcall, "attach", "--pid", str(pid), "--json", "-"], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
     if done.returncode not in (NOTHING_FOUND, FINDINGS):
@@ -53,7 +53,7 @@ def test_fault(args, variant, command):
     culprits = wanted["attach-culprits"]
     if finding["culprits"] != culprits:
         fail("culprits %s instead of %s: %s" % (finding["culprits"], culprits, finding["title"]))
-    # Headers of MPI programs have the kind that is found from recorded calls.
+    # Headers of MPI programs specify the kind that is found from recorded calls.
     if args.mpi == "torch" and finding["kind"] != wanted["kind"]:
         fail("kind %s instead of %s" % (finding["kind"], wanted["kind"]))
     if finding["certainty"] == "proven":

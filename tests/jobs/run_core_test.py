@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs a fault program or its control bare, as a real MPI job, aborts its ranks, and looks at their core files.
+"""Runs a fault program or its control bare, as a real MPI job, aborts its ranks, and analyzes their core files.
 
-A fault must be found as its source's header specifies: culprits, and the lines of the culprits; but at most as
+A fault must be found as its source's header specifies (culprits and the lines of the culprits), but at most as
 suspected. The same holds for findings in cores of a control, which is aborted as soon as its ranks exist: one sample
 cannot distinguish a healthy job from a hanging one, but no rank may be reported as dead.
 """
@@ -17,7 +17,7 @@ import expectations
 import jobs
 
 PATIENCE_S = 90
-# In a directory of its own for each rank, in which a core has the name "core".
+# Each rank runs in a directory of its own, into which the kernel writes its core.
 IN_DIRECTORY = 'cd "$0/${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$RANK}}" && ulimit -c unlimited && exec "$@"'
 
 
@@ -27,13 +27,13 @@ def fail(text):
 
 
 def kernel_writes_files():
-    """Whether cores go into the working directory, whatever their names."""
+    """Returns whether the kernel writes cores into the working directory, whatever their names."""
     with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as pattern:
         return not set(pattern.read().strip()) & set("|/")
 
 
 def attach(rollcall, *options):
-    """The verdict; None if no rank was found."""
+    """Returns the verdict (None if no rank was found) and standard error."""
     done = subprocess.run([rollcall, "attach", "--json", "-", *options], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
     if done.returncode not in (0, 1):
@@ -114,7 +114,7 @@ def main():
         print("core_pattern is no plain file name")
         sys.exit(jobs.SKIPPED)
     os.environ.setdefault("UCX_LOG_LEVEL", "fatal")
-    # On a disk: a core is larger than what /dev/shm may have.
+    # On disk: a core can be larger than /dev/shm.
     directory = os.path.realpath(jobs.tempfile.mkdtemp(prefix="rollcall-cores-"))
     try:
         run(args, directory)

@@ -60,7 +60,7 @@ def rollcall_command(args, variant, fault, on_hang, directory):
 
 
 def check_command(args, variant, fault, directory):
-    # The duration of a healthy job depends on the machine.
+    # A control has no --timeout, because the duration of a healthy job depends on the machine.
     options = [option for option in variant.check if fault or not option.startswith("--timeout=")]
     return [args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
             "--kill-after", KILL_AFTER_S, "--dir", os.path.join(directory, "run"), *options, "--",
@@ -84,10 +84,10 @@ def read_verdict(job, directory):
 
 
 def wait_for_hang_verdict(job, directory, expected, source):
-    """The running job's verdict as soon as it says that it hangs; None if the job ends before.
+    """Returns the running job's verdict as soon as its status is hung; None if the job ends before.
 
-    A hang can be proven before the last rank has come to wait: such a verdict, right but for ranks that
-    are still missing among the waiting, is given time to become complete.
+    A hang can be proven before the last rank waits. A verdict that is correct except for missing waiting
+    ranks has COMPLETE_WITHIN_S to become complete.
     """
     deadline = time.monotonic() + jobs.JOB_TIMEOUT_S
     path = os.path.join(directory, "verdict.json")
@@ -105,7 +105,7 @@ def wait_for_hang_verdict(job, directory, expected, source):
                 if not verdicts.only_lacks_waiting(expected, verdict, source):
                     return verdict
         except (OSError, verdicts.VerdictError):
-            pass  # not there yet, or half written
+            pass  # not written yet, or incomplete
         time.sleep(0.02)
     if verdict:
         return verdict
@@ -150,9 +150,9 @@ def check_end(variant, job, code):
 
 
 def wait_until_journaled(directory):
-    """Waits until the agent has noted for all ranks that they did not move when the verdict was reported.
+    """Waits until the agent has recorded for all ranks that they made no progress when the verdict was reported.
 
-    It does so while the verdict is printed. Without it, analyze cannot know of who waited for a time only.
+    The agent does so while the verdict is printed. Without it analyze cannot determine how long a rank waited.
     """
     deadline = time.monotonic() + JOURNALED_WITHIN_S
     run = os.path.join(directory, "run")
@@ -165,7 +165,7 @@ def wait_until_journaled(directory):
 
 
 def test_fault(args, variant, directory):
-    """Live verdict, then the same verdict from the files left after SIGKILL to all processes."""
+    """Checks the live verdict, then the same verdict from the files left after SIGKILL to all processes."""
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
         verdict = None
         if variant.outcome in ("hung", "any"):
@@ -182,7 +182,7 @@ def test_fault(args, variant, directory):
 
 
 def test_check(args, variant, directory, fault=True):
-    """The verdict of `rollcall check` about the job, and its exit code."""
+    """Checks the verdict of `rollcall check` about the job, and its exit code."""
     with jobs.Job(check_command(args, variant, fault, directory)) as job:
         code = job.wait()
         verdict = read_verdict(job, directory)
@@ -194,7 +194,7 @@ def test_check(args, variant, directory, fault=True):
 
 
 def test_kill(args, variant, directory):
-    """rollcall ends the hanging job itself, and says so by its exit code."""
+    """Checks that rollcall ends the hanging job and returns EXIT_JOB_ENDED."""
     with jobs.Job(rollcall_command(args, variant, True, "kill", directory)) as job:
         code = job.wait()
         if code != EXIT_JOB_ENDED:
@@ -206,7 +206,7 @@ def test_kill(args, variant, directory):
 
 
 def test_ranks_killed(args, variant, directory):
-    """The hanging ranks are killed and rollcall survives: the first verdict must remain."""
+    """Kills the hanging ranks but not rollcall: the first verdict must remain."""
     with jobs.Job(rollcall_command(args, variant, True, "report", directory)) as job:
         if not wait_for_hang_verdict(job, directory, variant.findings, args.source):
             fail(job, "the job ended where a hang was expected")
@@ -240,7 +240,7 @@ def test_check_control(args, variant, directory):
 
 
 def test_bare(args, variant, _directory):
-    """Without rollcall: the fault hangs, fails or passes as its header claims."""
+    """Checks that the fault without rollcall hangs, fails or passes as its header specifies."""
     with jobs.Job(bare_command(args, variant, True)) as job:
         code = job.wait(args.hang_after if variant.outcome == "hung" else jobs.JOB_TIMEOUT_S)
         if variant.outcome == "hung":
@@ -269,7 +269,7 @@ def tests_of(args, variant):
 
 
 def main():
-    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")  # below MPICH; it complains with a time stamp
+    os.environ.setdefault("UCX_LOG_LEVEL", "fatal")  # UCX, which MPICH uses, writes warnings with a time stamp
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rollcall", help="the rollcall command", default="rollcall")
     parser.add_argument("--mpi", choices=expectations.MPIS, required=True)

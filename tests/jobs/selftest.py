@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the job tests' own parts: every header can be read, and a wrong verdict is a difference."""
+"""Tests the modules of the job tests: every header can be read, and a wrong verdict gives a difference."""
 
 import copy
 import glob
@@ -131,7 +131,7 @@ class Processes(unittest.TestCase):
             child = int(job.stdout())
             job.kill_everything()
             self.assertFalse(job.running())
-        # A zombie waits for init; a living process would still have its command line.
+        # A zombie waits for init; a running process would still have its command line.
         try:
             with open("/proc/%d/cmdline" % child, encoding="utf-8") as cmdline:
                 self.assertEqual("", cmdline.read())

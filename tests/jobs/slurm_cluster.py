@@ -1,7 +1,7 @@
-"""A Slurm of three nodes on this machine, for the tests: as root, without systemd, removed at the end.
+"""A Slurm cluster of three nodes on this machine, for the tests: runs as root, without systemd, removed at the end.
 
-Each node is a slurmd in UTS, PID, IPC and mount namespaces of its own, with its host name and its /dev/shm. That may
-not be allowed (containers): then there is no cluster, and why() says so.
+Each node is a slurmd in UTS, PID, IPC and mount namespaces of its own, with its host name and its /dev/shm. If these
+are not allowed (containers), there is no cluster, and why_not() returns the reason.
 """
 
 import os
@@ -45,7 +45,7 @@ NODE = """hostname {node} && mount -t tmpfs none /dev/shm && exec slurmd -D -N {
 
 
 def why_not():
-    """Why there can be no cluster; empty: there can."""
+    """Returns why no cluster can be started; empty if one can."""
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
         return "not installed: " + ", ".join(missing)
@@ -57,7 +57,7 @@ def why_not():
 
 
 def _free_ports(count):
-    """Consecutive ones."""
+    """Returns the first of `count` consecutive free ports."""
     for first in range(16821, 30000, count):
         try:
             for port in range(first, first + count):
@@ -70,7 +70,7 @@ def _free_ports(count):
 
 
 class Cluster:
-    """A context manager; inside, SLURM_CONF is set."""
+    """A running cluster, as a context manager. SLURM_CONF is set inside it."""
 
     def __init__(self):
         self._directory = tempfile.mkdtemp(prefix="rollcall-slurm-")
@@ -86,13 +86,13 @@ class Cluster:
         return self
 
     def __exit__(self, *exc):
-        # The nodes first, because they report to the controller.
+        # The nodes are ended first, because they report to the controller.
         for daemon in reversed(self._daemons):
             daemon.send_signal(signal.SIGTERM)
             try:
                 daemon.wait(5)
             except subprocess.TimeoutExpired:
-                daemon.kill()  # the first process of a PID namespace takes the others with it
+                daemon.kill()  # the end of the first process of a PID namespace ends the others
                 daemon.wait(20)
         os.environ.pop("SLURM_CONF", None)
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts the ranks of a PyTorch program as torchrun does, and nothing else.
+"""Starts the ranks of a PyTorch program as torchrun does.
 
   torch_ranks.py RANKS COMMAND [ARGUMENT...]
 

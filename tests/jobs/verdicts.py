@@ -7,7 +7,7 @@ FORMAT, VERSION = "rollcall-verdict", 1
 
 
 class VerdictError(Exception):
-    """The file is no verdict that this test understands."""
+    """The file is not a verdict of the supported format and version."""
 
 
 def load(text):
@@ -21,7 +21,7 @@ def load(text):
 
 
 def facts(finding, source):
-    """The only place that knows the fields of the compared facts in the JSON."""
+    """Returns the facts of a finding that are compared. Only this function depends on the fields of the JSON."""
     base = os.path.basename(source)
     lines = {"culprit": set(), "waiting": set()}
     functions = {"culprit": set(), "waiting": set()}
@@ -74,7 +74,7 @@ def _differences(expected, actual, certainty_key):
 
 
 def compare(expected_findings, verdict, source, analyzed=False):
-    """All differences, as lines for a person; none means exact agreement."""
+    """Returns all differences as readable lines; none means exact agreement."""
     actual = [facts(finding, source) for finding in verdict.get("findings", [])]
     if len(actual) != len(expected_findings):
         kinds = ["%(kind)s of %(culprits)s" % finding for finding in actual]
@@ -90,7 +90,7 @@ def compare(expected_findings, verdict, source, analyzed=False):
 
 
 def only_lacks_waiting(expected_findings, verdict, source):
-    """Whether the verdict is right except for ranks that are not among the waiting yet."""
+    """Returns whether the verdict is correct except for ranks that are not yet among the waiting ranks."""
     if len(expected_findings) != 1 or expected_findings[0]["waiting"] is None:
         return False
     expected = expected_findings[0]

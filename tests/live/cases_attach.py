@@ -1,4 +1,4 @@
-"""`rollcall attach` to a job that was started without rollcall: who may attach, and what else may stop a rank."""
+"""Tests of `rollcall attach` on a job that was started without rollcall: permissions, and stopped or traced ranks."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import live
-from cases_shm import WITHOUT_SM  # Open MPI's names its files by pid, and crashes bare
+from cases_shm import WITHOUT_SM  # Open MPI's module names its files by pid, and crashes even without rollcall
 from cases_users import NOBODY
 from live import Command, require, until
 
@@ -17,7 +17,7 @@ RANKS = 4
 NOTHING_FOUND, FINDINGS, NO_JOB = 0, 1, 2
 WITHOUT_PTRACE = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
 
-# Traces the threads of a process, as a debugger does, until it is killed: PID.
+# Traces the threads of the process PID, as a debugger does, until it is killed.
 TRACER = r"""
 import ctypes, os, signal, sys
 PTRACE_SEIZE = 0x4206
@@ -38,14 +38,14 @@ def _rank_processes(job):
 
 @contextlib.contextmanager
 def _stuck_job(scene, mode="skip", extra=()):
-    """A bare job, and the pids of its ranks, in their order."""
+    """Yields a bare job, and the pids of its ranks in the order of the ranks."""
     with Command(scene.job(mode, RANKS, extra=extra)) as job:
         job.says("stepping")
         yield job, _rank_processes(job)
 
 
 def _attach(scene, job, before=(), pid=None, options=(), which=()):
-    """Exit code, verdict (None without one), all that was said. `which`: what says which job is meant."""
+    """Returns exit code, verdict (None without one) and all output. `which`: the options that select the job."""
     if os.path.exists(scene.verdict_file):
         os.unlink(scene.verdict_file)
     done = subprocess.run([*before, scene.rollcall, "attach", *(which or ("--pid", str(pid or job.pid))),
@@ -56,7 +56,7 @@ def _attach(scene, job, before=(), pid=None, options=(), which=()):
 
 
 def _finding(scene, job, culprits, before=()):
-    """The first finding that names those culprits: until the job hangs, there is none or another one."""
+    """Attaches until the first finding has these culprits; earlier verdicts can differ. Returns the finding."""
     def look():
         _, verdict, _ = _attach(scene, job, before)
         findings = verdict["findings"] if verdict else []
@@ -65,7 +65,7 @@ def _finding(scene, job, culprits, before=()):
 
 
 def attach_as_another_user(scene):
-    """A user who is neither root nor the owner of the job is told who owns the process."""
+    """For a user who is neither root nor the owner of the job, attach reports the owner of the process."""
     another = live.need(NOBODY)
     with _stuck_job(scene) as (job, ranks):
         code, verdict, said = _attach(scene, job, another, ranks[0])
@@ -74,7 +74,7 @@ def attach_as_another_user(scene):
 
 
 def attach_without_the_capability(scene):
-    """Without CAP_SYS_PTRACE root's processes cannot be read: attach reports that once, and what it can see."""
+    """Without CAP_SYS_PTRACE root's processes cannot be read: attach reports that once, and what it can read."""
     without = live.need(WITHOUT_PTRACE)
     with _stuck_job(scene) as (job, _):
         code, verdict, said = _attach(scene, job, without)
@@ -110,7 +110,7 @@ def attach_to_containers(scene):
 
 
 def attach_to_a_stopped_rank(scene):
-    """SIGSTOP is reported as the reason while it lasts."""
+    """SIGSTOP is reported as the reason while the rank is stopped."""
     with Command(scene.job("exit7", RANKS, gate=True)) as job:
         job.says("stepping")
         stopped = _rank_processes(job)[2]
@@ -128,7 +128,7 @@ def attach_to_a_stopped_rank(scene):
 
 
 def attach_beside_a_debugger(scene):
-    """A process has one tracer: a rank with another tracer is reported with it, or is read without stopping it."""
+    """A process can have only one tracer: a traced rank is reported with its tracer, or read without stopping it."""
     with _stuck_job(scene) as (job, ranks):
         _finding(scene, job, [1])
         with Command([sys.executable, "-c", TRACER, str(ranks[2])]) as tracer:
@@ -163,7 +163,7 @@ def attach_killed(scene):
 
 
 def _held(pid):
-    """Whether a thread of it is stopped or traced."""
+    """Returns whether a thread of the process is stopped or traced."""
     for thread in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/status" % (pid, thread), encoding="utf-8", errors="replace") as status:
             fields = dict(line.split(":", 1) for line in status if ":" in line)
@@ -204,7 +204,7 @@ def attach_reads_rings(scene):
 
 
 def attach_asks_the_flight_recorder(scene):
-    """Dumps are requested and read, here and by another node; a missing pipe is reported."""
+    """Dumps are requested and read, on this node and by another one; a missing pipe is reported."""
     name = "recorded%d" % os.getpid()
     os.symlink(sys.executable, scene.path(name))
     with open(scene.path("rsh"), "w", encoding="utf-8") as script:

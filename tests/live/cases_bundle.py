@@ -1,4 +1,4 @@
-"""Bundles: the verdict on another machine, without binary, source and run directory."""
+"""Tests of bundles: the verdict on another machine, without binary, source and run directory."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def without_excerpt(text):
 
 
 def build_own_program(scene):
-    """The program built where it can be removed."""
+    """Builds the program in a directory from which it can be removed."""
     source = scene.path("src")
     os.mkdir(source)
     scene.program = os.path.join(source, "staged_job")
@@ -42,7 +42,7 @@ def build_own_program(scene):
 
 
 def forget_symbols(journal):
-    """Removes the symbols that the live verdict kept, so that the bundle has to find them itself."""
+    """Removes the symbols that the live verdict stored, so that bundle has to resolve them itself."""
     with open(journal, encoding="utf-8") as file:
         lines = [line for line in file if '"event":"symbols"' not in line]
     with open(journal, "w", encoding="utf-8") as file:
@@ -83,7 +83,7 @@ def without_duration(verdict):
 
 
 def said_live(job):
-    """The verdict as it was printed while the job ran."""
+    """Returns the verdict as printed while the job ran."""
     text = job.stderr()
     begin = text.index("rollcall: hung")
     return text[begin:text.index("\nrollcall: ", begin) + 1]
@@ -106,6 +106,6 @@ def bundle_of_two_nodes(scene):
     require("4 ranks on 2 hosts" in there and "│" in there, "the verdict is\n" + there)
 
 
-# The nodes have a /dev/shm of their own.
+# Each node has its own /dev/shm.
 bundle_of_two_nodes.on_disk = True
 CASES = {"bundle": bundle, "bundle_of_two_nodes": bundle_of_two_nodes}

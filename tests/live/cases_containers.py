@@ -1,11 +1,11 @@
-"""Ranks in pid namespaces of their own, as in containers: each is process 1 in its namespace."""
+"""Tests of ranks in their own pid namespaces, as in containers: each is process 1 of its namespace."""
 
 import os
 import signal
 
 import live
 from cases_nodes import Parts
-from cases_shm import WITHOUT_SM  # Open MPI's names its files by pid, and crashes bare
+from cases_shm import WITHOUT_SM  # Open MPI's module names its files by pid, and crashes even without rollcall
 from live import Command, require, until
 
 RANKS = 3
@@ -28,7 +28,7 @@ def containers(scene):
 
 
 def ended_in_a_container(scene):
-    """A rank that ends too early there is named."""
+    """A rank that ends too early in a container is the culprit."""
     job = scene.job("exit5", ranks=RANKS, extra=WITHOUT_SM + _container())
     with Command(scene.run(on_hang="kill") + job) as job:
         require(job.wait(live.PATIENCE_S) is not None, "still running", job)

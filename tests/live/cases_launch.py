@@ -1,4 +1,4 @@
-"""Jobs that start without rollcall start under it, with and without Open MPI's fork agent; failures are named."""
+"""Tests that jobs start under rollcall as without it, with and without Open MPI's fork agent; failures are reported."""
 
 import os
 import shutil
@@ -6,12 +6,12 @@ import shutil
 import live
 from live import Command, require
 
-# Without it, and with it.
+# Without the fork agent, and with it.
 FORK_AGENT = ({"ROLLCALL_FORK_AGENT": "0"}, {"ROLLCALL_FORK_AGENT": "1"})
 
 
 def _started(command, environment):
-    """Exit code, sorted output and standard error of a job."""
+    """Runs a job and returns its exit code, sorted output and standard error."""
     with Command(command, environment) as job:
         code = job.wait()
         require(code is not None, "still running", job)
@@ -19,7 +19,7 @@ def _started(command, environment):
 
 
 def _programs(scene):
-    """Programs in several directories: one of MPI, one that prints its arguments, a script."""
+    """Makes programs in several directories: an MPI program, one that prints its arguments, a script."""
     for name in ("here", "first", "second"):
         directory = scene.path(name)
         os.mkdir(directory)
@@ -33,7 +33,7 @@ def _programs(scene):
 
 
 def names_as_bare(scene):
-    """Names without directory, --path, --wdir, PATH, several programs: same file, arguments, code as bare."""
+    """Names without directory, --path, --wdir, PATH, several programs: file, arguments and exit code as bare."""
     here, first, second = _programs(scene)
     path = os.environ["PATH"]
     mpirun = ["mpirun.openmpi", "--oversubscribe"]
@@ -64,7 +64,7 @@ def names_as_bare(scene):
 
 
 def no_interpreter(scene):
-    """A script without #!: Open MPI does not run it, and a shell does."""
+    """A script without #!: Open MPI does not run it; `rollcall run` alone does, as a shell."""
     script = scene.path("plain")
     with open(script, "w", encoding="utf-8") as file:
         file.write("echo started; exit 4\n")
@@ -79,7 +79,7 @@ def no_interpreter(scene):
 
 
 def deaths(scene):
-    """How a rank died, and that it was the first, is as certain without a fork agent as with one."""
+    """How a rank ended, and that it was the first, is equally certain with and without a fork agent."""
     for mode, words in (("segv", "was killed by SIGSEGV"), ("kill", "was killed by SIGKILL"),
                         ("exit5", "exited with 5")):
         for agent in FORK_AGENT:
@@ -94,7 +94,7 @@ def deaths(scene):
 
 
 def _said(scene, command, code, environment=None):
-    """Rollcall's lines on a job's stderr."""
+    """Runs a job and returns rollcall's lines on its stderr."""
     with Command(scene.run(directory=False) + command, environment) as job:
         job.ends(code)
         lines = [line for line in job.stderr().splitlines() if line.startswith("rollcall: ")]
@@ -103,7 +103,7 @@ def _said(scene, command, code, environment=None):
 
 
 def nothing_started(scene):
-    """The launcher fails or is killed: its end is named, and static linking is not blamed."""
+    """The launcher fails or is killed: its end is reported, and static linking is not given as the reason."""
     mpirun = live.jobs.launcher("openmpi", 1)
     with Command(mpirun + ["no-such-program"]) as bare:
         code = bare.wait()

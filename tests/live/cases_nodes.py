@@ -1,4 +1,4 @@
-"""The parts of rollcall started separately: a collector, agents, nodes."""
+"""Tests of the parts of rollcall when they are started separately: a collector, agents, nodes."""
 
 import contextlib
 import json
@@ -13,9 +13,9 @@ import urllib.request
 import live
 from live import Command, require, until
 
-# A node by other means: `agent HOST COMMAND...` runs the command here, with the host's name, shared
-# memory of its own, and nothing of the environment but what a login would give. What remains of the
-# environment is the mark by which this test finds its processes again.
+# Simulates a node: `agent HOST COMMAND...` runs the command here, with the host's name, its own shared
+# memory, and only the environment variables of a login, plus the token by which this test finds its
+# processes.
 REMOTE_SHELL = """#!/bin/sh
 while [ "$1" != "${1#-}" ]; do shift; done
 host=$1
@@ -28,7 +28,7 @@ shift
 exec sh -c "$*"' sh "$host" "$@"
 """ % {"token": live.jobs.TOKEN}
 
-# An agent ends on request; one that missed the request would remain for 30 s.
+# An agent ends on request; an agent that missed the request would remain for 30 s.
 SOON_S = 15
 # Several samples of the agent, which are 0.1 s apart.
 SILENCE_S = 0.7
@@ -47,8 +47,8 @@ ON_HOSTS = {
 
 @contextlib.contextmanager
 def other_nodes(scene, hosts, mpi="openmpi", clocks_s=()):
-    """Launcher arguments for two ranks on each of `hosts`; each has a run directory of its own, and
-    a clock that is so many seconds ahead."""
+    """Yields launcher arguments for two ranks on each of `hosts`. Each host has its own run directory, and
+    its clock is ahead by the seconds in `clocks_s`."""
     live.need_unshare("-u", "-m")
     shell = scene.path("remote-shell")
     with open(shell, "w", encoding="utf-8") as file:
@@ -71,8 +71,8 @@ def _namespaces(pids):
 
 
 def two_nodes(scene):
-    """Ranks on two other nodes: each node's agent starts by itself, where no rank's core binds it, and ends with the
-    job."""
+    """Ranks on two other nodes: each node's agent starts automatically, is not bound to a rank's core, and ends
+    with the job."""
     with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
             scene.run() + scene.job("skip", gate=True, extra=[*extra, "--bind-to", "core:overload-allowed"])) as job:
         job.says("stepping")
@@ -92,7 +92,7 @@ def two_nodes(scene):
 
 
 def two_nodes_that_hang_at_once(scene):
-    """As above, without any iteration before: not all ranks are known when the first two diverge."""
+    """As above, but without earlier iterations: not all ranks are known when the first two diverge."""
     with other_nodes(scene, ["nodea", "nodeb"]) as extra, Command(
             scene.run(on_hang="kill") + scene.job("skip", extra=extra)) as job:
         job.ends(live.ENDED_CODE)
@@ -123,12 +123,12 @@ def _killed_with_clocks_apart(scene, mpi):
 
 
 def two_nodes_with_clocks_apart(scene):
-    """The rank that was killed is named, though the others seem to have ended 20 s before it."""
+    """The killed rank is the culprit, although by the clocks the others ended 20 s before it."""
     _killed_with_clocks_apart(scene, "openmpi")
 
 
 def two_nodes_with_clocks_apart_mpich(scene):
-    """As above. Hydra kills all ranks, and their parents, as soon as it misses one."""
+    """As above. Hydra kills all ranks and their parents as soon as a rank ends."""
     _killed_with_clocks_apart(scene, "mpich")
 
 
@@ -153,10 +153,10 @@ class Parts:
                         "--collector", self.address], self.environment)
 
     def job(self, mode, homes=()):
-        """The program with the recorder, and no `rollcall run` around it.
+        """Starts the program with librollcall.so, without `rollcall run`.
 
-        Rank n starts in the nth of `homes`, if any, and its run directory is `run` there: by one path, as on nodes of
-        which each has a file system of its own.
+        Rank n starts in the nth of `homes`, if any, and its run directory is `run` there. All ranks use the same path
+        for it, as on nodes with separate file systems.
         """
         prefix = os.path.dirname(os.path.dirname(self.scene.rollcall))
         library = os.path.join(prefix, "lib", "rollcall", "librollcall.so")
@@ -171,7 +171,7 @@ class Parts:
 
 
 def _wait_for_silence(path, job):
-    """Waits until the agent has noted that nothing moves, and has nothing more to note."""
+    """Waits until the agent has recorded that no rank makes progress, and writes nothing more."""
     since = [time.monotonic(), os.path.getsize(path)]
 
     def silent():
@@ -210,19 +210,19 @@ def _restarted(scene, hang_first):
 
 
 def collector_restarted(scene):
-    """SIGKILL to the collector, and a new one instead: the agent sends everything again."""
+    """The collector is killed by SIGKILL and a new one started: the agent sends everything again."""
     _restarted(scene, hang_first=False)
 
 
 def collector_restarted_after_the_hang(scene):
-    """The job hung before, and the first collector reported it: the second one receives everything again."""
+    """As above, after the first collector has reported the hang: the second one receives everything again."""
     _restarted(scene, hang_first=True)
 
 
 def agent_restarted(scene):
-    """SIGKILL to the agent, and a new one instead: it finds the existing rings.
+    """The agent is killed by SIGKILL and a new one started: it finds the existing rings.
 
-    The collector's bundle is of the hang, also when the job was killed since.
+    The collector's bundle contains the hang, although the job was killed afterwards.
     """
     parts = Parts(scene)
     packed = scene.path("job.zst")
@@ -244,7 +244,7 @@ def agent_restarted(scene):
 
 
 def aggregator_killed(scene):
-    """Four agents, of which two attach to the collector itself. One that others attach to is killed, and replaced."""
+    """Four agents, of which two connect to the collector itself. One to which others connect is killed and replaced."""
     parts = Parts(scene)
     homes = [scene.path("node%d" % node) for node in range(4)]
     for home in homes:
@@ -282,7 +282,7 @@ def aggregator_killed(scene):
 
 
 def _scrape(address):
-    """The metrics that the collector serves: values by series with labels."""
+    """Returns the metrics that the collector serves: values by series with labels."""
     with urllib.request.urlopen(address, timeout=SOON_S) as page:
         text = page.read().decode()
     return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
@@ -358,7 +358,7 @@ def metrics_in_prometheus(scene):
             require(got[0]["value"][1] == "0", "rollcall_agents: %s" % got, server)
 
 
-# The nodes have a /dev/shm of their own.
+# Each node has its own /dev/shm.
 for on_disk in (two_nodes, two_nodes_that_hang_at_once, two_nodes_with_clocks_apart,
                 two_nodes_with_clocks_apart_mpich):
     on_disk.on_disk = True

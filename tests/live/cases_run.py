@@ -1,4 +1,4 @@
-"""`rollcall run` on one node: verdicts, exit codes, signals, its own death, another place."""
+"""Tests of `rollcall run` on one node: verdicts, exit codes, signals, its own end, another installation prefix."""
 
 import os
 import re
@@ -10,9 +10,9 @@ import time
 import live
 from live import Command, require, until
 
-# Less than the 5 s after which rollcall sends SIGKILL: the launcher was ended by SIGTERM.
+# Less than the 5 s after which rollcall sends SIGKILL, so that SIGTERM has ended the launcher.
 SIGTERM_SUFFICES_S = 4
-# How long the test checks that the job is not touched: longer than several samples of the collector.
+# How long the test checks that the job continues: longer than several samples of the collector.
 ALONE_S = 1.5
 KILL_AFTER_S = 8
 LOOKS_HUNG_S = 10
@@ -21,7 +21,7 @@ WITHDRAWN = re.compile(r"rollcall: ranks? (0|1|0,1) moved again; the verdict abo
 
 
 def report_leaves_the_job_alone(scene):
-    """One verdict; the job stays; SIGINT to rollcall run ends it with the launcher's own code."""
+    """There is one verdict, and the job continues. SIGINT to rollcall run ends it with the launcher's own exit code."""
     with Command(scene.job("skip", gate=True)) as bare:
         bare.says("stepping")
         os.kill(bare.pid, signal.SIGINT)
@@ -44,7 +44,7 @@ def report_leaves_the_job_alone(scene):
 
 
 def kill_ends_soon(scene):
-    """--on-hang=kill: SIGTERM is enough, no rank is left, code 86."""
+    """--on-hang=kill: SIGTERM is enough, no rank remains, exit code 86."""
     with Command(scene.run(on_hang="kill") + scene.job("skip")) as job:
         job.says("ends the job")
         begin = time.monotonic()
@@ -56,12 +56,12 @@ def kill_ends_soon(scene):
 
 
 def exec_runs_a_command(scene):
-    """--on-hang=exec: the command gets the verdict and the names of the files, complete, and the job is left alone."""
+    """--on-hang=exec: the command gets the verdict and the names of the complete files, and the job continues."""
     seen, bundle = scene.path("seen"), scene.path("job.zst")
     command = ("cp \"$ROLLCALL_BUNDLE\" %s.zst; cp \"$ROLLCALL_OUTPUT_JSON\" %s.json; test -d \"$ROLLCALL_DIR\"; "
                "echo $? $(ulimit -n) > %s.code; cat > %s.partial; mv %s.partial %s; kill $ROLLCALL_LAUNCHER_PID; exit 3"
                % (seen, seen, seen, seen, seen, seen))
-    limited = ["sh", "-c", 'ulimit -S -n %d; exec "$@"' % FILE_LIMIT, "sh"]  # the user's, which rollcall raises
+    limited = ["sh", "-c", 'ulimit -S -n %d; exec "$@"' % FILE_LIMIT, "sh"]  # the user's value, which rollcall raises
     with Command(limited + scene.run("--bundle", bundle, on_hang="exec:" + command) + scene.job("skip")) as job:
         until(lambda: os.path.exists(seen), "the command's copy of the verdict", job)
         live.check_skip(live.read_verdict(seen), 4, job)
@@ -79,7 +79,7 @@ def exec_runs_a_command(scene):
 
 
 def kill_waits_for_kill_after(scene):
-    """A likely finding is printed immediately, and the job is ended when nothing has moved for --kill-after."""
+    """A likely finding is printed immediately, and the job is ended after --kill-after without progress."""
     with Command(scene.run("--kill-after", str(KILL_AFTER_S), on_hang="kill") + scene.job("sends", ranks=2)) as job:
         job.says("rollcall: hung")
         printed = time.monotonic()
@@ -121,7 +121,7 @@ def verdict_withdrawn_while_it_runs(scene):
 
 
 def check_passes_what_finishes(scene):
-    """`check` does not end a job that looks hung for ten seconds, and passes it when it finishes."""
+    """`check` does not end a job without progress for ten seconds, and passes it when it finishes."""
     with Command(scene.check() + scene.job("thread", ranks=2, gate=True)) as job:
         deadline = time.monotonic() + LOOKS_HUNG_S
         while time.monotonic() < deadline:
@@ -143,7 +143,7 @@ def check_ends_what_hangs(scene):
 
 
 def nobody_reads(scene):
-    """stderr is closed, or a pipe without a reader: the verdict is lost, but the job still ends."""
+    """stderr is closed or a pipe without a reader: the verdict is lost, but the job is ended."""
     for number, stderr in enumerate(('2>&1 > /dev/null | head -n 1', '2>&-')):
         code_file = scene.path("code%d" % number)
         shell = ["sh", "-c", '{ "$@"; echo $? > "$0"; } ' + stderr, code_file]
@@ -186,7 +186,7 @@ def watcher_killed_job_hangs(scene):
 
         def hangs():
             found = scene.analyze()["findings"]
-            return bool(found) and len(found[0]["waiting"]) == 3  # the last of them may come later
+            return bool(found) and len(found[0]["waiting"]) == 3  # the last rank may arrive later
 
         until(hangs, "a finding in the traces", job)
         job.kill_everything()
@@ -232,7 +232,7 @@ def stalled_in_read(scene):
 
 
 def no_mpi(scene):
-    """A launcher whose program never initialises MPI: one line reports it, and the exit code is that of the job."""
+    """The launcher's program never initialises MPI: one line reports it, and the exit code is that of the job."""
     words = live.jobs.launcher("openmpi", 2) + ["sh", "-c", "exit %d" % live.JOB_CODE]
     with Command(scene.run() + words) as job:
         job.ends(live.JOB_CODE)
@@ -241,7 +241,7 @@ def no_mpi(scene):
 
 
 def installed_and_moved(scene):
-    """Installed, moved, run: it uses its own library and its own rollcall-exec."""
+    """rollcall is installed and moved, and then uses its own library and its own rollcall-exec."""
     first, prefix = scene.path("first"), scene.path("moved")
     done = subprocess.run(["cmake", "--install", scene.build, "--prefix", first, "--strip"],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -6,15 +6,15 @@ import shutil
 import live
 from live import Command, require, until
 
-# Open MPI's own shared memory would not fit either.
+# Open MPI's own shared memory does not fit either.
 WITHOUT_SM = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
 RANKS = 3
-# Rings may use a sixteenth, which has no room for one; the whole has room for copies.
+# Rings may use a sixteenth, which is too small for one ring; the whole is enough for the copies.
 SMALL = "8m"
 
 
 def _instead_of_shared_memory(options, command, after=""):
-    """The command with a tmpfs of its own as /dev/shm; `after` is a shell command that runs after its end."""
+    """Returns the command with its own tmpfs as /dev/shm; `after` is a shell command that runs after it."""
     script = 'mount -t tmpfs -o %s none /dev/shm || exit 99\n"$@"\ncode=$?\n%s\nexit $code' % (
         options, after)
     return live.need_unshare("-m") + ["sh", "-c", script, "sh"] + command
@@ -43,7 +43,7 @@ def small(scene):
 
 
 def _ring_files(job):
-    """How many ring files there are in the /dev/shm that the job's ranks see."""
+    """Returns the number of ring files in the /dev/shm of the job's ranks."""
     rank = live.ranks_among(job.processes())[0]
     found = 0
     for _, _, names in os.walk("/proc/%d/root/dev/shm" % rank):
@@ -97,7 +97,7 @@ def of_each_rank(scene):
 
 
 def _seen(scene):
-    """How many ranks the agent has noted in its journal."""
+    """Returns the number of ranks that the agent has recorded in its journal."""
     with open(os.path.join(scene.run_directory, "journal.jsonl"), encoding="utf-8") as journal:
         return journal.read().count('"event":"process-seen"')
 

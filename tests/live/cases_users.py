@@ -1,4 +1,4 @@
-"""Others can read and stop nothing: another user of the machine, a client of the port, a listener on the network."""
+"""Tests that others cannot read or stop anything: another user, a client of the port, a listener on the network."""
 
 import glob
 import os
@@ -47,8 +47,8 @@ for pid in map(int, sys.argv[4:]):
 print("tried")
 """
 
-# In a network namespace: FILE ADDRESS COMMAND... gives the loopback device this address as well, writes all packets to
-# FILE and ends as the command does.
+# In a network namespace: FILE ADDRESS COMMAND... adds the address to the loopback device, writes all packets to FILE,
+# and ends with the exit code of the command.
 SNIFFER = r"""
 import fcntl, socket, struct, subprocess, sys, threading
 SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP, ETH_P_ALL = 0x8916, 0x8914, 1, 3
@@ -105,7 +105,7 @@ def second_user(scene):
         scene.open_gate()
         job.ends(live.ENDED_CODE)
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
-    shutil.rmtree(run)  # not below the scene's directory
+    shutil.rmtree(run)  # outside the scene's directory
 
 
 def port_without_token(scene):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulates a rank whose PyTorch has the Flight Recorder of NCCL's process group, because there is no device.
+"""Simulates a rank of PyTorch with the Flight Recorder of NCCL's process group, for machines without a GPU.
 
 Like torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp, it makes the pipe <TORCH_NCCL_DEBUG_INFO_PIPE_FILE><rank>.pipe
 and writes the dump <TORCH_FR_DUMP_TEMP_FILE><rank> whenever the pipe receives something. In the dump, the last rank

@@ -15,23 +15,23 @@ import jobs  # noqa: E402
 import verdicts  # noqa: E402
 
 SOURCE = os.path.join(HERE, "staged_job.c")
-JOB_CODE = 7       # staged_job's own
-ENDED_CODE = 86    # rollcall ended the job
+JOB_CODE = 7       # exit code of staged_job
+ENDED_CODE = 86    # exit code when rollcall ended the job
 FINDINGS = 1       # of `rollcall analyze` and `rollcall collector`
 PATIENCE_S = 60
 POLL_S = 0.02
 
 
 class Failure(Exception):
-    """The case failed; the text says how."""
+    """The case failed; the text gives the difference."""
 
 
 class Unavailable(Exception):
-    """This machine does not permit the case; the text says why."""
+    """This machine does not permit the case; the text gives the reason."""
 
 
 def require(condition, what, *started):
-    """Fails with the output of the `started` commands, unless `condition`."""
+    """Fails with the output of the `started` commands, unless `condition` holds."""
     if condition:
         return
     for job in started:
@@ -41,7 +41,7 @@ def require(condition, what, *started):
 
 
 def until(condition, what, *started, patience_s=PATIENCE_S):
-    """The condition's first true value."""
+    """Waits until the condition is true and returns its value."""
     deadline = time.monotonic() + patience_s
     while True:
         value = condition()
@@ -52,7 +52,7 @@ def until(condition, what, *started, patience_s=PATIENCE_S):
 
 
 def line_of(marker):
-    """The number of the line of staged_job.c that ends in `@marker`."""
+    """Returns the number of the line of staged_job.c that ends in `@marker`."""
     with open(SOURCE, encoding="utf-8") as source:
         numbers = [n for n, line in enumerate(source, 1) if line.rstrip().endswith("@" + marker)]
     require(len(numbers) == 1, "marker %s stands in %d lines" % (marker, len(numbers)))
@@ -60,7 +60,7 @@ def line_of(marker):
 
 
 class Command(jobs.Job):
-    """A command with its pid; killed with all its descendants at the end."""
+    """A command and its pid. At the end it is killed with all its descendants."""
 
     def __init__(self, command, environment=None):
         words = ["env"] + ["%s=%s" % item for item in sorted((environment or {}).items())]
@@ -68,10 +68,10 @@ class Command(jobs.Job):
 
     @property
     def pid(self):
-        return self._process.pid  # env(1) becomes the command
+        return self._process.pid  # env(1) executes the command in its own process
 
     def says(self, text, patience_s=PATIENCE_S):
-        """Waits for `text` on either stream."""
+        """Waits until either output stream contains `text`."""
         until(lambda: text in self.stdout() or text in self.stderr() or not self.running(),
               "the words '%s'" % text, self, patience_s=patience_s)
         require(text in self.stdout() or text in self.stderr(),
@@ -83,7 +83,7 @@ class Command(jobs.Job):
         require(got == code, "ended with %d instead of %d" % (got, code), self)
 
     def processes(self):
-        """The pids of all processes that descend from the command."""
+        """Returns the pids of all processes that descend from the command."""
         return list(jobs._processes_with(self._token))  # pylint: disable=protected-access
 
 
@@ -96,7 +96,7 @@ def command_line(pid):
 
 
 def agents_among(pids):
-    """Those that are `rollcall agent`."""
+    """Returns the pids of the processes that run `rollcall agent`."""
     return [pid for pid in pids
             if [os.path.basename(word) for word in command_line(pid)[:2]] == ["rollcall", "agent"]]
 
@@ -107,7 +107,7 @@ def ranks_among(pids):
 
 
 def read_verdict(path):
-    """The verdict in the file, None while there is none."""
+    """Returns the verdict in the file; None if there is no file."""
     try:
         with open(path, encoding="utf-8") as file:
             return verdicts.load(file.read())
@@ -127,14 +127,14 @@ def check_one_finding(verdict, kind, culprits, waiting, culprit_line, *started):
 
 
 def check_skip(verdict, ranks, *started):
-    """The verdict of staged_job's mode `skip` with that many ranks."""
+    """Checks the verdict of staged_job's mode `skip` with that many ranks."""
     require(verdict["status"] in ("hung", "stopped"), "status is " + verdict["status"], *started)
     check_one_finding(verdict, "rank-conditional-collective", [1],
                       [rank for rank in range(ranks) if rank != 1], line_of("reduction"), *started)
 
 
 class Scene:
-    """One case's surroundings: programs, a directory that is removed, commands to start."""
+    """The environment of one case: programs, a temporary directory, commands to start."""
 
     def __init__(self, args, directory):
         self.rollcall = args.rollcall
@@ -155,7 +155,7 @@ class Scene:
 
     def job(self, mode, ranks=4, gate=False, extra=(), mpi="openmpi"):
         if gate and os.path.exists(self.gate):
-            os.unlink(self.gate)  # of a job before this one
+            os.unlink(self.gate)  # left by an earlier job
         words = jobs.launcher(mpi, ranks, extra)
         if mpi == "openmpi":
             words += [self.program, mode]
@@ -177,7 +177,7 @@ class Scene:
                 "--dir", self.run_directory, *options, "--"]
 
     def analyze(self, *before, of=None):
-        """The verdict that `rollcall analyze` finds in the run directory, or in `of`."""
+        """Returns the verdict of `rollcall analyze` on the run directory, or on `of`."""
         out = self.path("analyzed.json")
         subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, of or self.run_directory],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -187,19 +187,19 @@ class Scene:
         return verdict
 
     def verdict(self, job):
-        """The live verdict as soon as it is available."""
+        """Returns the live verdict as soon as it is available."""
         return until(lambda: read_verdict(self.verdict_file), "a verdict", job)
 
 
 def free_port():
-    """An unused TCP port of loopback, for a program that cannot choose one by itself."""
+    """Returns an unused TCP port of loopback, for a program that cannot choose one itself."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def listens(pid):
-    """Whether the process has a TCP socket at which others can connect."""
+    """Returns whether the process has a listening TCP socket."""
     listening = set()
     for name in ("tcp", "tcp6"):
         with open("/proc/%d/net/%s" % (pid, name), encoding="ascii") as table:
@@ -210,7 +210,7 @@ def listens(pid):
 
 
 def need(words):
-    """The words that start a command in other surroundings, or Unavailable."""
+    """Returns the words that start a command in another environment; raises Unavailable if they fail here."""
     if shutil.which(words[0]) is None or subprocess.run(words + ["true"], stdin=subprocess.DEVNULL,
                                                         capture_output=True, check=False).returncode != 0:
         raise Unavailable("not permitted here: " + " ".join(words))
@@ -218,5 +218,5 @@ def need(words):
 
 
 def need_unshare(*kinds):
-    """Namespaces for a command, or Unavailable."""
+    """Returns the words that start a command in namespaces; raises Unavailable if they fail here."""
     return need([shutil.which("unshare") or "unshare", *kinds])

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The table of docs/nccl.md as a test: a small program for each way to bind NCCL, run with and without
-librollcall.so. Output and exit code must be the same, and each call must be recorded once.
+"""Tests the table of docs/nccl.md: a small program for each way to bind NCCL, run with and without librollcall.so.
 
-In each, NCCL also loads librollcall.so as its profiler, which must add nothing if the functions are wrapped.
+Output and exit code must be the same, and each call must be recorded once. In each case NCCL also loads
+librollcall.so as its profiler, which must add nothing if the functions are wrapped.
 
-Cases: linked, local, underlinked, dlopened, deep, ctypes; static: linked statically, so that the profiler's events are
-all there is; plugin: the same without any preload; hang: a ctypes job that hangs is named by `rollcall run` without any
-setting; real: the installed libnccl.so.2, which fails for want of a GPU: unchanged, and on record."""
+Cases: linked, local, underlinked, dlopened, deep, ctypes; static: linked statically, so that only the profiler's events
+are recorded; plugin: the same without any preload; hang: `rollcall run` finds the hang of a ctypes job without any
+setting; real: the installed libnccl.so.2, which fails without a GPU in the same way, and whose calls are recorded."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ RANKS = 2
 SKIPPED = 77
 CALLS = {"ncclCommInitRank": 1, "ncclAllReduce": 1, "ncclCommDestroy": 1, "cudaStreamSynchronize": 1}
 EXPECTED = {
-    # ncclBcast is another name of a broadcast, and the library calls it by that one in turn.
+    # ncclBcast is recorded as ncclBroadcast, which the library calls for it.
     "linked": dict(CALLS, ncclBroadcast=1),
     "local": dict(CALLS, ncclCommSplit=1, ncclCommDestroy=2),
     "underlinked": dict(CALLS, ncclCommSplit=1, ncclCommDestroy=2),
@@ -29,7 +29,7 @@ EXPECTED = {
     "deep": CALLS,
     "ctypes": dict(CALLS, ncclAllReduce=2, cudaStreamSynchronize=2),
 }
-# By NCCL's profiler events: only operations.
+# From NCCL's profiler events: only operations.
 EXPECTED["static"] = {"ncclAllReduce": 1, "ncclBroadcast": 1, "cudaStreamSynchronize": 1}
 EXPECTED["plugin"] = {"ncclAllReduce": 1, "ncclBroadcast": 1}
 REAL = """

@@ -1,4 +1,4 @@
-// Collectives: whom they need, and which calls fit together.
+// The rules of collectives: which members a call waits for, and which calls match.
 #include <algorithm>
 
 #include "tests/oracle/machine.h"
@@ -8,18 +8,19 @@ namespace {
 
 bool HasData(Do what) { return what != Do::kBarrier && what != Do::kDup && what != Do::kSplit; }
 
-// Each pair has counts of its own.
+// Returns whether each pair of members has its own count.
 bool PairByPair(Do what) { return what >= Do::kGatherv && what <= Do::kAlltoallv; }
 
 }  // namespace
 
-// 6: all members make the same call, with the same root and reduction, and what one sends has the
-// type signature that another expects (6.1; here: type and count).
+// MPI 4.0, chapter 6: all members make the same call with the same root and reduction, and the type
+// signature of the data that a member sends equals the one that the receiver expects (6.1; here:
+// type and count).
 bool Machine::Fits(const State& state, int instance) const { return Fit(&state, instance); }
 
 bool Machine::Fit(const State* state, int instance) const {
   const Op* first = nullptr;
-  const Op* rooted = nullptr;  // first that names a root: all do, but for the root's own group
+  const Op* rooted = nullptr;  // first call that names a root; those of the root's own group do not
   const auto& calls = instances_[static_cast<size_t>(instance)].calls;
   for (const auto& [rank, at] : calls) {
     if (state != nullptr && !Entered(*state, rank, at)) continue;
@@ -55,7 +56,8 @@ bool Machine::Fit(const State* state, int instance) const {
   return true;
 }
 
-// 8.6: along the edges that lead away from `rank`.
+// Returns whether the data that `rank` sends along its outgoing edges matches what the neighbors
+// expect (MPI 4.0, 8.6).
 bool Machine::EdgesFit(const State* state, int instance, int rank, const Op& from) const {
   const int me = program_.LocalRank(from.comm, rank);
   for (const Edge& edge : program_.Edges(from.comm)) {
@@ -76,7 +78,8 @@ bool Machine::EdgesFit(const State* state, int instance, int rank, const Op& fro
   return true;
 }
 
-// 6.5 to 6.8: what `a` sends to `b` is what `b` expects of it.
+// Returns whether the data that `a` sends to `b` is what `b` expects from `a` (MPI 4.0, 6.5
+// to 6.8).
 bool Machine::PairFits(int a, const Op& from, int b, const Op& to) const {
   const int me = program_.LocalRank(from.comm, a);
   const int them = program_.LocalRank(from.comm, b);
@@ -104,11 +107,11 @@ bool Machine::PairFits(int a, const Op& from, int b, const Op& to) const {
   return sent == expected && (sent == 0 || from.type == to.type);
 }
 
-// May `rank` not return from the collective before `other` has entered it?
+// Returns whether `rank` cannot return from the collective before `other` has entered it.
 bool Machine::Needs(int rank, const Op& op, int other) const {
   const int me = program_.LocalRank(op.comm, rank);
   const int them = program_.LocalRank(op.comm, other);
-  if (op.init) return false;  // no data yet
+  if (op.init) return false;  // the initialisation transfers no data
   if (!program_.Talk(op.comm, rank, other)) return false;
   if (program_.IsInter(op.comm) && HasRoot(op.what)) {
     const bool from_root = op.what == Do::kBcast || op.what == Do::kScatter;
@@ -150,7 +153,7 @@ bool Machine::Needs(int rank, const Op& op, int other) const {
     case Do::kScan:
       return op.count > 0 && them < me;
     default:
-      return op.count > 0;  // everybody's data
+      return op.count > 0;  // the data of all members
   }
 }
 
@@ -164,7 +167,7 @@ bool Machine::CollectiveComplete(const State& state, Library library, int rank, 
   const bool fits = Fits(state, number);
   if (!fits && (library != Library::kAsDecided ||
                 state.wrong[static_cast<size_t>(number)] == WrongCall::kHangs)) {
-    return false;  // never successfully
+    return false;  // mismatched calls never complete successfully
   }
   const bool early = library == Library::kPermissive ||
                      (library == Library::kAsDecided &&

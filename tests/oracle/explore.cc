@@ -82,7 +82,7 @@ Outcome Explore(const Machine& machine, const State& start, Library library, boo
 }
 
 Outcome ExploreLibraries(const Machine& machine, const State& start) {
-  // Which operations there is something to decide for.
+  // The operations for which the library has a decision to make.
   std::vector<std::pair<size_t, size_t>> open;
   for (size_t r = 0; r < start.cells.size(); ++r) {
     for (size_t at = 0; at < start.cells[r].size(); ++at) {

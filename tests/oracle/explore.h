@@ -24,8 +24,8 @@ struct Outcome {
 // taken at once, without exploring the others first: it makes no other step impossible and stays
 // possible, so that it occurs in every order. The choices are wildcard receives, which are decided
 // when no other step is possible, so that every message that can be available is available; and
-// mismatched calls, which block others if they come in time. Both methods give the same outcome:
-// see oracle_test.cc.
+// mismatched calls, which block others if they are entered early enough. Both methods give the same
+// outcome: see oracle_test.cc.
 Outcome Explore(const Machine& machine, const State& start, Library library, bool resume,
                 bool all_orders = false);
 

@@ -12,8 +12,8 @@
 namespace rollcall::oracle {
 namespace {
 
-// Wildcard receives can take what was meant for later ones: rarely, and then the program is not
-// correct.
+// Returns whether the program completes in every order of its steps. In a few programs a wildcard
+// receive can take a message that was meant for a later receive; such a program is not correct.
 bool CompletesInEveryWay(const Program& program) {
   const Machine machine(program);
   for (const Library library : {Library::kSynchronous, Library::kPermissive}) {

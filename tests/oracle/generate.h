@@ -72,7 +72,8 @@ struct Generated {
 
 using Random = std::mt19937_64;
 
-// 0 <= result < bound. Not std::uniform_int_distribution, whose results depend on the library.
+// Returns a number from 0 to `bound` - 1. std::uniform_int_distribution is not used because its
+// results depend on the standard library.
 inline int Below(Random* random, int bound) {
   return static_cast<int>((*random)() % static_cast<uint64_t>(bound));
 }

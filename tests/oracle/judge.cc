@@ -70,7 +70,7 @@ class Comparison {
                                              FoldRanks(finding.waiting)));
   }
 
-  // The second judgement, which the engine makes only if asked: does it need a buffer?
+  // Checks the engine's optional judgement of whether the program needs buffered sends.
   void JudgeBuffering() {
     const Report asked = Diagnose(seen_.trace, {.judge_buffering = true});
     result_.unsafe_said = !asked.findings.empty();
@@ -85,8 +85,8 @@ class Comparison {
     }
   }
 
-  // Do calls on the finding's communicator break the matching rules, under its number (or from
-  // there on)?
+  // Returns whether calls on the finding's communicator violate the matching rules under its
+  // sequence number or, if `from_there_on`, under that or a later number.
   bool Erroneous(const Finding& finding, bool from_there_on) const {
     for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
       const Instance& instance = machine_.instances()[static_cast<size_t>(i)];
@@ -100,7 +100,8 @@ class Comparison {
 
   bool AnyMisfit() const {
     for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
-      // One that does not fit with itself alone is compared once another one is there.
+      // The engine compares calls once a second one is entered, even if the first does not fit by
+      // itself.
       const auto& calls = machine_.instances()[static_cast<size_t>(i)].calls;
       const auto entered = std::count_if(calls.begin(), calls.end(), [&](const auto& call) {
         return machine_.Entered(seen_.state, call.first, call.second);
@@ -110,7 +111,7 @@ class Comparison {
     return false;
   }
 
-  // Any thread of it.
+  // Returns whether any thread of the rank has this status.
   bool Is(int rank, Status status) const {
     for (int line = 0; line < generated_.program.lines(); ++line) {
       if (generated_.program.RankOf(line) != rank) continue;
@@ -124,12 +125,14 @@ class Comparison {
     return here.status == Status::kStalled && machine_.At(line, here.at).what == Do::kSleep;
   }
 
-  // For how long a wait that may end by itself must have looked like one: the times of issue 14.
+  // Returns the minimum duration in seconds of a wait that may end without another rank (the times
+  // of issue 14).
   static int SecondsFor(Certainty certainty) {
     return certainty == Certainty::kProven ? INT_MAX : certainty == Certainty::kLikely ? 30 : 10;
   }
 
-  // May the rank go on by itself, as far as the certainty claims to know?
+  // Returns whether a finding of this certainty must assume that the rank can continue without
+  // another rank.
   bool MayAct(int rank, Certainty certainty) const {
     const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
     if (HasLeft(rank) || Is(rank, Status::kDead)) return false;
@@ -146,11 +149,11 @@ class Comparison {
     const Doubt& doubt = seen_.doubts[static_cast<size_t>(rank)];
     if (!doubt.polls) return false;
     if (doubt.tightly) return doubt.seconds >= SecondsFor(certainty);
-    // With work between the polls: suspected at DiagnoseOptions::stall_after_ns.
+    // Polls with work in between are suspected after DiagnoseOptions::stall_after_ns.
     return certainty == Certainty::kSuspected && doubt.seconds >= 30;
   }
 
-  // It may be too early for a verdict, or somebody may act for whom it has to wait.
+  // Returns whether it may be too early for a verdict, or a thread or rank may still act.
   bool IsOpen() const {
     for (int line = 0; line < generated_.program.lines(); ++line) {
       if (Sleeps(line)) return true;
@@ -161,7 +164,9 @@ class Comparison {
     return seen_.idle < 30;
   }
 
-  // Threads that sleep and never called MPI are taken not to, after a time; so is what nobody sees.
+  // Returns the state in which stalled threads are dead unless their rank has kCallers: after
+  // SecondsFor(), the engine assumes that threads that never called MPI, and threads that were not
+  // sampled, will not call it.
   State WithoutThreads(Certainty certainty) const {
     State state = seen_.state;
     for (int line = 0; line < generated_.program.lines(); ++line) {
@@ -176,7 +181,8 @@ class Comparison {
     return state;
   }
 
-  // Of a correct program, some thread of which keeps the others waiting: no better is known.
+  // Returns whether a finding about a correct program is permitted because a sleeping thread delays
+  // the other ranks for long enough. The trace cannot show that it will continue.
   bool LooksLikeIt(const Finding& finding) const {
     if (finding.certainty == Certainty::kProven) return false;
     bool looks = false;
@@ -190,12 +196,12 @@ class Comparison {
     return looks;
   }
 
-  // That it is late, by the call that it is late for.
+  // Returns whether the finding reports that a rank is late for a call.
   static bool IsAboutALateRank(const Finding& finding) {
     return finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang;
   }
 
-  // What is said of a hang must not rest on who may go on by itself.
+  // Checks that the hang does not depend on ranks that can continue without another rank.
   void CheckTime(const Finding& finding) {
     State state = WithoutThreads(finding.certainty);
     for (int r = 0; r < generated_.program.ranks; ++r) {
@@ -205,8 +211,8 @@ class Comparison {
     const Outcome outcome = Explore(machine_, state, Library::kSynchronous, true);
     std::vector<int> named = finding.culprits;
     named.insert(named.end(), finding.waiting.begin(), finding.waiting.end());
-    // What nobody can do any more who left, no other thread of those who wait for it can, either,
-    // whether it is known or not.
+    // If a member left without making the call, no other thread of a waiting rank can make it,
+    // either. A rank then counts as able to continue only if all its waiting threads can.
     const bool gone = finding.sequence != 0 && SomebodyLeft(finding);
     if (gone && WaitsInIt(finding)) return;
     const bool all = std::all_of(named.begin(), named.end(), [&](int rank) {
@@ -216,7 +222,7 @@ class Comparison {
     if (all && !outcome.bounded) Violation(finding, "it rests on who may act");
   }
 
-  // Every thread of it that waits.
+  // Returns whether every waiting thread of the rank can continue.
   bool CanAllMove(const Outcome& outcome, int rank, Certainty certainty) const {
     const bool polls_wait = WaitsByPolling(rank, certainty);
     for (int line = 0; line < generated_.program.lines(); ++line) {
@@ -228,7 +234,7 @@ class Comparison {
     return true;
   }
 
-  // Any thread of it that waits.
+  // Returns whether any thread of the rank can continue.
   bool CanMove(const Outcome& outcome, int rank) const {
     for (int line = 0; line < generated_.program.lines(); ++line) {
       if (generated_.program.RankOf(line) != rank) continue;
@@ -237,7 +243,8 @@ class Comparison {
     return false;
   }
 
-  // Why it hangs is another claim than that it does.
+  // Checks the kind, which is a separate claim from the hang: only a fact may be more certain than
+  // the hang, and a proven kind must be what happened.
   void CheckKind(const Finding& finding) {
     if (finding.kind_certainty < finding.certainty && BasisOf(finding.kind) != KindBasis::kFact) {
       Violation(finding, "more certain why than that");
@@ -247,9 +254,9 @@ class Comparison {
     }
   }
 
-  // Is that what happened, by what the kind means? That a call was left out, that a loop ended
-  // early, that two communicators were used in opposite order, that somebody is late or the network
-  // dead, is a conclusion always: each leaves records that another fault leaves, too.
+  // Returns whether the finding's kind is what happened, by the definition of the kind. A skipped
+  // call, a loop that ended early, two communicators used in opposite order, a late rank and a dead
+  // network are always conclusions: another fault can leave the same records.
   bool IsOfKind(const Finding& finding) const {
     const auto all = [&](const auto& is) {
       return std::all_of(finding.culprits.begin(), finding.culprits.end(), is);
@@ -289,7 +296,8 @@ class Comparison {
     }
   }
 
-  // Do two calls under the finding's number that do not fit together do so in this?
+  // Returns whether the calls under the finding's sequence number do not match, and two of them
+  // differ as `how` describes.
   template <typename How>
   bool Differs(const Finding& finding, const How& how) const {
     for (int i = 0; i < static_cast<int>(machine_.instances().size()); ++i) {
@@ -319,7 +327,7 @@ class Comparison {
     return false;
   }
 
-  // A member that has not made the call, and never will.
+  // Returns whether a member has left without making the finding's call.
   bool SomebodyLeft(const Finding& finding) const {
     for (const Instance& instance : machine_.instances()) {
       if (static_cast<uint32_t>(instance.comm) != finding.communicator ||
@@ -333,8 +341,9 @@ class Comparison {
     return false;
   }
 
-  // Does a thread wait in the finding's collective? Where the library synchronises it stays there
-  // if a member has left without it, whatever its rank's other threads do.
+  // Returns whether a thread waits in the finding's collective. If a member has left without making
+  // the call and the library synchronises, that thread cannot continue, whatever the other threads
+  // of its rank do.
   bool WaitsInIt(const Finding& finding) const {
     for (int line = 0; line < generated_.program.lines(); ++line) {
       const LineState& here = seen_.state.lines[static_cast<size_t>(line)];
@@ -370,7 +379,7 @@ class Comparison {
     });
   }
 
-  // What the main thread of a rank waits for: operations that are not complete.
+  // Returns the incomplete operations for which the main thread of a rank waits.
   std::vector<int> Awaiting(int rank) const {
     const LineState& here = seen_.state.lines[static_cast<size_t>(rank)];
     if (!here.inside) return {};
@@ -392,7 +401,8 @@ class Comparison {
     return messages;
   }
 
-  // For whom a rank waits: the other ends of messages, and who is missing from collectives.
+  // Returns the ranks for which a rank waits: the peers of its messages, and the members that have
+  // not entered its collectives.
   std::vector<int> Awaited(int rank) const {
     std::vector<int> awaited;
     for (const int at : Awaiting(rank)) {
@@ -412,7 +422,7 @@ class Comparison {
     return awaited;
   }
 
-  // The kind of what was planted; kInconclusive where that has none, or several.
+  // Returns the kind of the planted fault; kInconclusive if the fault has no kind or several.
   static VerdictKind KindOf(FaultKind fault) {
     switch (fault) {
       case FaultKind::kSkipped:
@@ -468,7 +478,8 @@ class Comparison {
       return;
     }
     if (finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang) {
-      // Or has a thread that is outside of MPI, whatever its others wait for.
+      // A rank with a thread that has called MPI and is outside it may be late, whatever its other
+      // threads wait for.
       const bool may = std::all_of(finding.culprits.begin(), finding.culprits.end(), [&](int rank) {
         return Is(rank, Status::kStalled) ||
                seen_.doubts[static_cast<size_t>(rank)].threads == OtherThreads::kCallers;
@@ -476,7 +487,7 @@ class Comparison {
       if (!may) Violation(finding, "does not stall");
       return;
     }
-    // What all have arrived at, nobody has to act for.
+    // A hang in calls that already mismatch does not depend on ranks that may act.
     if (finding.kind != VerdictKind::kRankDied && finding.kind != VerdictKind::kTransportStalled &&
         finding.hangs && !Erroneous(finding, true)) {
       CheckTime(finding);
@@ -498,8 +509,8 @@ class Comparison {
     if (finding.certainty != Certainty::kProven) return;
     result_.proven = true;
     if (erroneous) return;
-    // The death is proven then, by whoever saw it; that the others cannot do without is another
-    // claim, which is not made.
+    // For kRankDied the observed death is proven. The finding does not claim that no other rank
+    // can move.
     if (finding.kind != VerdictKind::kRankDied) CheckStuck(finding);
     if (now_permissive_.some_complete) Violation(finding, "proven, and everything can complete");
   }
@@ -533,9 +544,9 @@ class Comparison {
     if (result_.report.findings.empty()) return Hit::kMissed;
     const Finding& first = result_.report.findings[0];
     if (first.kind == VerdictKind::kInconclusive) return Hit::kInconclusive;
-    // Nobody is to blame, and nobody is blamed.
+    // The fault has no culprits, and the finding reports the network.
     if (planted.ranks.empty() && first.kind == VerdictKind::kTransportStalled) return Hit::kExact;
-    // A message that does not come: either end of it may be wrong.
+    // For a missing message, either end may be wrong.
     const bool either_end = planted.kind == FaultKind::kTag ||
                             planted.kind == FaultKind::kExchange ||
                             planted.kind == FaultKind::kProbe;
@@ -544,9 +555,9 @@ class Comparison {
                       first.culprits.end())) {
       return Hit::kExact;
     }
-    if (result_.stuck && !first.hangs) return Hit::kNobody;  // that it hangs must be said, too
+    if (result_.stuck && !first.hangs) return Hit::kNobody;  // the hang must be reported, too
     if (first.culprits == planted.ranks) return Hit::kExact;
-    // As many on one side as on the other, in the communicator that it is about.
+    // Both sides have the same number of ranks in the finding's communicator.
     const bool two = first.communicator != kNoIndex &&
                      seen_.trace.communicators[first.communicator].ranks.size() == 2;
     if (planted.tie || (two && first.culprits.empty())) return Hit::kTie;
@@ -559,7 +570,8 @@ class Comparison {
     return Hit::kWrong;
   }
 
-  // To whom the messages belong that these ranks wait for; of a wildcard receive, all.
+  // Returns the peers of the messages for which these ranks wait; for a wildcard receive, all ranks
+  // that it can receive from.
   std::vector<int> Peers(const std::vector<int>& ranks) const {
     std::vector<int> peers;
     const auto add = [&](int rank, const Op& op) {

@@ -47,7 +47,7 @@ void Tally::Add(const Tally& other) {
   *this = std::bit_cast<Tally>(sum);
 }
 
-// So many more or less are nothing in a sample of a hundred.
+// A deviation of this many traces is not significant in a sample of a hundred.
 constexpr uint64_t kByChance = 2;
 
 std::string Shortfalls(std::span<const Tally> tallies, std::span<const FaultInfo> faults) {

@@ -9,7 +9,7 @@ namespace {
 
 bool Starts(const Op& op) { return op.handle != kNone && !op.init && op.what != Do::kFree; }
 
-// Returns at once, whatever the others do.
+// Returns whether the call returns at once, independently of the other ranks.
 bool IsLocal(const Op& op) {
   return op.rejected || op.request != kNone || op.what == Do::kFree || op.what == Do::kMrecv ||
          op.what == Do::kSpawn || op.what == Do::kPready || (op.init && IsMessage(op.what));
@@ -38,7 +38,7 @@ Machine::Machine(const Program& program) : program_(program) {
   std::vector<std::map<int, int>> all_numbers(static_cast<size_t>(program.ranks));
   for (int r = 0; r < program.lines(); ++r) {
     std::map<int, int>& numbers = all_numbers[static_cast<size_t>(program.RankOf(r))];
-    std::map<int, std::pair<int, int>> handles;  // the initialisation's number, and starts
+    std::map<int, std::pair<int, int>> handles;  // number of the initialisation, count of starts
     for (const Op& op : program.code[static_cast<size_t>(r)]) {
       instance_of_[static_cast<size_t>(r)].push_back(kNone);
       if (!IsCollective(op.what) || op.rejected) continue;
@@ -65,13 +65,14 @@ Machine::Machine(const Program& program) : program_(program) {
   }
 }
 
-// The n-th start of one meets the n-th of the other.
+// Pairs each partitioned send with its receive (MPI 4.0, 4.2): the initialisations match in order,
+// and the n-th start of one matches the n-th start of the other.
 void Machine::PairPartitioned() {
   using Key = std::tuple<int, int, int, int, int, int>;  // comm, from, to, tag, handle, start
   std::map<Key, std::pair<int, int>> ends[2];
   for (int r = 0; r < program_.lines(); ++r) {
     std::map<Key, int> inits;
-    std::map<int, std::pair<int, int>> handles;  // the initialisation's number, and starts
+    std::map<int, std::pair<int, int>> handles;  // number of the initialisation, count of starts
     const std::vector<Op>& ops = program_.code[static_cast<size_t>(r)];
     other_end_.emplace_back(ops.size(), std::pair(kNone, kNone));
     for (int at = 0; at < static_cast<int>(ops.size()); ++at) {
@@ -104,7 +105,7 @@ State Machine::Start() const {
   State state;
   state.lines.resize(program_.code.size());
   for (int line = program_.ranks; line < program_.lines(); ++line) {
-    // The place where it was to be started may have been taken out.
+    // A fault may have removed the operation that starts this thread; it never runs then.
     const bool never = SpawnOf(line) == kNone &&
                        program_.threads[static_cast<size_t>(line - program_.ranks)].spawned;
     if (never) state.lines[static_cast<size_t>(line)].status = Status::kLeft;
@@ -161,7 +162,8 @@ std::vector<Step> Machine::Steps(const State& state, Library library, bool resum
       steps.push_back({Step::What::kResume, r, rank.at, 0, 0, false});
     }
     if (rank.status != Status::kGoing) continue;
-    // Who enters with the wrong call keeps those inside who could have returned before.
+    // A mismatched call is a choice: once it is entered, members that could have returned before
+    // can no longer return.
     const bool choice = GoesWrong(r, rank.at);
     if (!rank.inside) {
       if (At(r, rank.at).what == Do::kFinalize && !ThreadsEnded(state, r)) continue;
@@ -208,10 +210,10 @@ void Machine::Take(const Step& step, Library library, State* state) const {
       } else if (op.what == Do::kFinalize || op.what == Do::kEnd) {
         rank.status = Status::kLeft;
       } else if (op.fused) {
-        ++rank.at;  // and everything that is one call with it
+        ++rank.at;  // enters the other operations of the call, too
         Take({Step::What::kEnter, step.line, rank.at, 0, 0, false}, library, state);
       } else if (IsLocal(op)) {
-        ++rank.at;  // it has done its part of the matching, and returns at once
+        ++rank.at;  // returns at once; the operation can be matched from now on
       } else {
         rank.inside = true;
         if (op.dies_inside) die();

@@ -11,7 +11,7 @@
 //  3.8    Probe waits for a message that no receive has matched; Mprobe matches it, and the sender
 //         continues after it is received (Mrecv).
 //  4.2    Partitioned messages match by handle, in the order of the initialisations; a start sends
-//         nothing, each Pready may. The receive needs all partitions to be marked ready, and so
+//         no data, each Pready may. The receive needs all partitions to be marked ready, and so
 //         does the send, which may be buffered then. One partition may arrive before the others.
 //  3.9, 6.13  Each start of a persistent request acts like a separate nonblocking operation;
 //         collective ones match in the order of their initialisations, which are also collectives.
@@ -68,7 +68,7 @@ struct LineState {
   Status status = Status::kGoing;
   int at = 0;  // index of the next operation, or of the current one
   bool inside = false;
-  bool gives_up = false;  // stops when it polls
+  bool gives_up = false;  // stops polling before the poll is true
 };
 
 // The behaviour of an operation whose members' arguments do not match: the standard defines none,
@@ -78,7 +78,8 @@ enum class WrongCall : char { kHangs, kPasses };
 struct State {
   std::vector<LineState> lines;          // of code
   std::vector<std::vector<Cell>> cells;  // by line and index
-  // By rank, or empty: whether it may do anything next, so that it does what others wait for.
+  // By rank; empty if none is free. A free rank may make any call next, so no operation that waits
+  // for it is assumed to block.
   std::vector<bool> free;
   std::vector<WrongCall> wrong;  // by instance
   // Equal for states with the same future; the partner of a matched message does not affect it.
@@ -90,7 +91,7 @@ struct Instance {
   int comm = 0;
   int number = 0;
   int start = 0;                           // for a persistent collective: its n-th start
-  std::vector<std::pair<int, int>> calls;  // (line, index) of the members that ever make the call
+  std::vector<std::pair<int, int>> calls;  // (line, index) of each member whose code has the call
   bool goes_wrong = false;                 // the calls do not match once all members have made them
 };
 
@@ -142,7 +143,7 @@ class Machine {
   bool PairFits(int a, const Op& from, int b, const Op& to) const;
   // Returns whether the message that Mprobe matched is received or about to be.
   bool Received(const State& state, int rank, int at) const;
-  bool Fit(const State* state, int instance) const;  // nullptr: all ever made
+  bool Fit(const State* state, int instance) const;  // nullptr: all calls in the code
   bool GoesWrong(int rank, int at) const;
   bool Matches(const Op& receive, int receiver, const Op& send, int sender) const;
   bool IsFree(const State& state, int line) const {

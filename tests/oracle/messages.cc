@@ -1,4 +1,4 @@
-// Messages, probes, and what a rank waits for: when they are complete, and what matches.
+// The rules of messages, probes and waits: when they are complete, and which messages match.
 #include <algorithm>
 
 #include "tests/oracle/machine.h"
@@ -44,7 +44,7 @@ bool Machine::Complete(const State& state, Library library, int rank, int at) co
          (library == Library::kAsDecided && cell.early);
 }
 
-// A message that a rank that may do anything could send, or take.
+// Returns whether a free rank (State::free) could send or receive the message.
 bool Machine::FromFree(const State& state, int rank, int at) const {
   const Op& op = At(rank, at);
   if (state.free.empty() || !(IsMessage(op.what) || op.what == Do::kIprobe)) return false;
@@ -57,8 +57,8 @@ bool Machine::FromFree(const State& state, int rank, int at) const {
   return false;
 }
 
-// 4.2.2: a partitioned send is complete when all its partitions are marked ready, and buffered or
-// taken; a receive, when they have all arrived.
+// MPI 4.0, 4.2.2: a partitioned send is complete when all its partitions are marked ready and are
+// buffered or received; a partitioned receive is complete when all its partitions have arrived.
 bool Machine::PartitionsComplete(const State& state, Library library, int rank, int at) const {
   const bool sends = At(rank, at).what == Do::kPsend;
   const auto [other, other_at] = OtherEnd(rank, at);
@@ -70,7 +70,7 @@ bool Machine::PartitionsComplete(const State& state, Library library, int rank, 
   return AllReady(state, rank, at) && (met || early);
 }
 
-// How many partitions are marked since the send was started.
+// Returns the number of partitions that have been marked ready since the send was started.
 int Machine::Ready(const State& state, int rank, int at) const {
   const int handle = At(rank, at).handle;
   const std::vector<Op>& ops = program_.code[static_cast<size_t>(rank)];
@@ -88,8 +88,8 @@ bool Machine::AllReady(const State& state, int rank, int at) const {
   return Ready(state, rank, at) >= At(rank, at).partitions;
 }
 
-// 4.2.3: of one partition. A library may move all of them together, and then none has arrived
-// before the last one is ready.
+// Returns whether one partition has arrived (MPI 4.0, 4.2.3). A library may transfer all partitions
+// together; then none arrives before the last one is marked ready.
 bool Machine::Arrived(const State& state, Library library, int rank, int at) const {
   const Op& op = At(rank, at);
   int start = at;
@@ -116,13 +116,13 @@ bool Machine::Received(const State& state, int rank, int at) const {
   return false;
 }
 
-// A message that `probe` would find is there, and no receive that was posted before takes it.
+// Returns whether a message that `probe` matches has been sent and no posted receive matches it.
 bool Machine::Visible(const State& state, int rank, const Op& probe) const {
   const auto open = [&](int r, int at) {
     return Entered(state, r, at) &&
            state.cells[static_cast<size_t>(r)][static_cast<size_t>(at)].match_rank == kNone;
   };
-  // Of any of its threads.
+  // Considers the receives of all threads of the rank.
   const auto is_taken = [&](const Op& send, int sender) {
     for (int line = 0; line < program_.lines(); ++line) {
       if (program_.RankOf(line) != program_.RankOf(rank)) continue;
@@ -152,7 +152,7 @@ bool Machine::Matches(const Op& receive, int receiver, const Op& send, int sende
          (receive.tag == kAny || receive.tag == send.tag);
 }
 
-// Another thread of either rank may make a call that would do as well.
+// Returns whether another thread of either rank has a call that could match instead.
 bool Machine::ThreadsCompete(int receiver, int receive, int sender, int send) const {
   for (int line = 0; !program_.threads.empty() && line < program_.lines(); ++line) {
     for (const Op& op : program_.code[static_cast<size_t>(line)]) {
@@ -175,8 +175,8 @@ void Machine::AddMatches(const State& state, std::vector<Step>* steps) const {
     const std::vector<Op>& receives = program_.code[static_cast<size_t>(r)];
     for (int s = 0; s < program_.lines(); ++s) {
       const std::vector<Op>& sends = program_.code[static_cast<size_t>(s)];
-      // The first message that a receive matches, and the first receive that this message matches:
-      // 3.5 wants the pair to be first from both sides.
+      // MPI 4.0, 3.5: a pair matches if the message is the first that the receive matches, and the
+      // receive is the first that the message matches.
       for (int i = 0; i < static_cast<int>(receives.size()); ++i) {
         const Op& receive = receives[static_cast<size_t>(i)];
         if (!Takes(receive) || !open(r, i)) continue;

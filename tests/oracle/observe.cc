@@ -71,7 +71,7 @@ class Observer {
   void Walk() {
     State& state = result_.state;
     state = machine_.Start();
-    // A library that buffers always, never, or now and then; likewise for early returns.
+    // The library buffers no send, half of them, or all; likewise for early returns.
     const int buffers = Below(&random_, 3) * 50;
     const int early = Below(&random_, 3) * 50;
     for (size_t r = 0; r < state.cells.size(); ++r) {
@@ -85,9 +85,9 @@ class Observer {
       wrong = Chance(&random_, 50) ? WrongCall::kPasses : WrongCall::kHangs;
     }
     for (LineState& line : state.lines) line.gives_up = Chance(&random_, 25);
-    // Threads that sleep may do so for longer than anybody looks.
+    // In half of the runs, sleeping threads sleep until after the observation.
     const bool sleeps = Chance(&random_, 50);
-    // Ranks are not equally fast.
+    // Ranks and threads run at different speeds.
     std::vector<int> speed;
     speed.reserve(state.lines.size());
     for (int r = 0; r < program_.lines(); ++r) speed.push_back(1 + Below(&random_, 5));
@@ -113,7 +113,8 @@ class Observer {
 
   const LineState& Here(int line) const { return result_.state.lines[static_cast<size_t>(line)]; }
 
-  // The record of a call is complete when it returns.
+  // Takes a step and writes the record of a call when it returns. Enter() writes the records of
+  // calls that return at once.
   void Take(const Step& step) {
     const Op& op = machine_.At(step.line, step.at);
     std::string requests;
@@ -128,7 +129,7 @@ class Observer {
     } else if (returns && IsPoll(op.what) && op.what != Do::kPoll) {
       Line("{}: {}", Rank(step.line), Polled(step.line, op));
     } else if (returns && IsWait(op.what)) {
-      // Those that were open and are not any more.
+      // The requests that this call completed: open before it, but not after it.
       std::string finished;
       const std::string still = Open(step.line, op) + ",";
       for (const int request : op.requests) {
@@ -149,7 +150,7 @@ class Observer {
     }
   }
 
-  // What is recorded of calls that return at once.
+  // Writes the record of a call that returns at once.
   void Enter(int line, int at) {
     const Op& op = machine_.At(line, at);
     const int rank = Rank(line);
@@ -161,8 +162,8 @@ class Observer {
       Line("{}: is-rejected MPI_ERR_{} {}", rank, error, Call(line, op));
       return;
     }
-    if (op.fused && op.handle == kNone) return;  // the whole Sendrecv is recorded
-    if (op.what == Do::kParrived) return;        // a poll: what it comes to is recorded
+    if (op.fused && op.handle == kNone) return;  // the Sendrecv is recorded as a whole
+    if (op.what == Do::kParrived) return;        // a poll: its outcome is recorded
     if (op.what == Do::kPready) {
       Line("{}: Pready for=p{} partitions={}{}", rank, op.handle, op.partitions, Place(line, op));
     } else if (op.what == Do::kFree) {
@@ -182,7 +183,7 @@ class Observer {
     }
   }
 
-  // One handle, or all that one call starts.
+  // Returns the Start of one handle, or the Startall of all handles that one call starts.
   std::string Starts(int rank, int at) const {
     std::string names = fmt::format("p{}", machine_.At(rank, at).handle);
     if (!machine_.At(rank, at).fused) return "Start for=" + names;
@@ -192,7 +193,7 @@ class Observer {
     return "Startall for=" + names;
   }
 
-  // Of the Mprobe that found a message.
+  // Returns the cell of the Mprobe that matched a message.
   const Cell& MatchOf(int rank, int message) const {
     int at = 0;
     while (machine_.At(rank, at).what != Do::kMprobe || machine_.At(rank, at).message != message) {
@@ -205,7 +206,7 @@ class Observer {
     return at > 0 && machine_.At(rank, at - 1).fused && machine_.At(rank, at - 1).handle == kNone;
   }
 
-  // MPI_Sendrecv, of which `wait` is the last part.
+  // Returns the text of the MPI_Sendrecv whose last part is `wait`.
   std::string Exchange(int rank, const Op& wait) const {
     std::string to = "none";
     std::string from = "none";
@@ -227,7 +228,7 @@ class Observer {
     return maker.handle == kNone ? fmt::format("r{}", request) : fmt::format("p{}", maker.handle);
   }
 
-  // Its last poll failed, too, and it does something else.
+  // Returns whether the line stops polling although its last poll failed, too.
   bool GivesUp(const Step& step) const {
     State patient = result_.state;
     patient.lines[static_cast<size_t>(step.line)].gives_up = false;
@@ -238,7 +239,7 @@ class Observer {
     return what == Do::kPoll || what == Do::kIprobe || what == Do::kParrived;
   }
 
-  // The call of a loop that polls.
+  // Returns the text of the call that a polling loop makes.
   std::string Polled(int line, const Op& op) const {
     if (op.what == Do::kIprobe) return Call(line, op);
     const std::string what = op.what == Do::kParrived
@@ -247,7 +248,8 @@ class Observer {
     return what + Place(line, op);
   }
 
-  // For so long as nobody moved, or it was noticed later; or with work in between.
+  // Writes that a line polls: tightly since the last movement, tightly since a later observation,
+  // or with work in between.
   void Polls(int line, const Op& op) {
     Doubt& doubt = result_.doubts[static_cast<size_t>(Rank(line))];
     const bool tightly = Chance(&random_, 75);
@@ -259,13 +261,15 @@ class Observer {
       call.insert(call.find(' '), fmt::format(" tightly-for={}", seconds));
     }
     Line("{}: {} {}", Rank(line), tightly ? "polls" : "polled", call);
-    // Of several threads that poll, the one of which less is known.
+    // If several threads of the rank poll, the weaker evidence counts: not tight, and the shorter
+    // duration.
     doubt.tightly = tightly && (!doubt.polls || doubt.tightly);
     doubt.seconds = doubt.polls ? std::min(doubt.seconds, seconds) : seconds;
     doubt.polls = true;
   }
 
-  // What those threads could do that are in no call: its own, and some that are in no program.
+  // Writes what the threads of a rank that are inside no call could do. Besides the threads of the
+  // program, random ones that the program does not contain are assumed.
   void OtherThreadsOf(int rank) {
     if (program_.thread_level != 3 || Here(rank).status == Status::kDead) return;
     const int besides = Below(&random_, 100);
@@ -293,7 +297,7 @@ class Observer {
   }
   int Rank(int line) const { return program_.RankOf(line); }
 
-  // What a thread is seen doing in the end.
+  // Writes what a thread does at the time of the observation.
   void CurrentEvent(int line) {
     const LineState& rank = Here(line);
     const int r = Rank(line);
@@ -302,7 +306,7 @@ class Observer {
     if (rank.status == Status::kLeft) {
       bool all = true;
       for (const LineState& other : result_.state.lines) all &= other.status == Status::kLeft;
-      // It may wait in there for the others, or not.
+      // While other ranks have not left, Finalize may wait for them or return.
       Line("{}: {}Finalize @ {}", r, all || Chance(&random_, 50) ? "" : "waits in ", Path(op));
       return;
     }
@@ -318,8 +322,8 @@ class Observer {
     if (line >= program_.ranks) return;
     if (rank.status == Status::kDead) {
       const bool exits = !rank.inside && op.what == Do::kExit;
-      // Who is killed after another may have been killed because of it: a crash is nobody's
-      // clean-up.
+      // If several ranks die, signal 9 could be the clean-up after another death; signal 11, a
+      // crash, could not.
       const bool kill = dies_alone_ && Chance(&random_, 50);
       Line("{}: {}", r, exits ? "exits 1" : kill ? "is-killed 9" : "is-killed 11");
     } else if (rank.status == Status::kStalled && Chance(&random_, 50)) {
@@ -351,7 +355,7 @@ class Observer {
     return op.requests.size() == 1 ? "Wait" : "Waitall";
   }
 
-  // Who makes a call, and where.
+  // Returns the thread that makes a call (unless it is the main thread) and the call path.
   std::string Place(int line, const Op& op) const {
     const int thread = ThreadNumber(line);
     return (thread == 0 ? "" : fmt::format(" thread={}", thread)) + " @ " + Path(op);
@@ -425,12 +429,12 @@ class Observer {
     return text + fmt::format("{}x{}", op.count, type);
   }
 
-  // What a v-collective is given for each member, and for the caller.
+  // Returns the counts of a v-collective: the caller's own, and those of each member or neighbor.
   static std::string Counts(const Op& op) {
     const char* type = op.type == 0 ? "MPI_INT" : "MPI_DOUBLE";
     std::string text;
     if (op.in_place) {
-      // Only the other side counts.
+      // MPI ignores the caller's own count.
     } else if (op.what == Do::kGatherv || op.what == Do::kAllgatherv ||
                op.what == Do::kNeighborAllgatherv) {
       text += fmt::format(" send={}x{}", op.count, type);
@@ -442,7 +446,7 @@ class Observer {
     return text;
   }
 
-  // Of all its threads: lines, and what was entered there.
+  // Returns the operations that the threads of a rank have entered, as (line, index).
   std::vector<std::pair<int, int>> EnteredBy(int rank) const {
     std::vector<std::pair<int, int>> entered;
     for (int line = 0; line < program_.lines(); ++line) {
@@ -453,8 +457,9 @@ class Observer {
     return entered;
   }
 
-  // As a ring counts them (proto/ring_format.h): sends when they are entered, receives when they
-  // complete, by the status; under kAnySource and kAnyTag if the program did not want one.
+  // Counts messages as a ring does (proto/ring_format.h): sends when they are entered, receives
+  // when they complete, by source and tag of the status; under kAnySource and kAnyTag if the
+  // program ignored the status.
   void SetChannels() {
     for (int r = 0; r < program_.ranks; ++r) {
       std::map<std::tuple<int, int, int>, std::pair<uint64_t, uint64_t>> counts;
@@ -472,7 +477,7 @@ class Observer {
         const Cell& match = op.what == Do::kMrecv ? MatchOf(line, op.message) : cell;
         int peer = program_.LocalRank(op.comm, match.match_rank);
         int tag = machine_.At(match.match_rank, match.match_at).tag;
-        // What an Mprobe found is known.
+        // The Mprobe has recorded the source and tag of the message.
         const bool told = op.what == Do::kMrecv;
         if (!told && (op.peer == kAny || op.tag == kAny) && Chance(&random_, 30)) {
           peer = op.peer == kAny ? ring::kAnySource : peer;
@@ -481,7 +486,7 @@ class Observer {
         ++counts[{op.comm, peer, tag}].second;
       }
       Process& process = result_.trace.processes[static_cast<size_t>(r)];
-      // Of receives whose requests were freed nobody knows more.
+      // Keeps the channels of receives whose requests were freed; their completion is not recorded.
       std::vector<Channel> channels;
       std::copy_if(process.channels.begin(), process.channels.end(), std::back_inserter(channels),
                    [](const Channel& channel) { return channel.receives_unseen; });

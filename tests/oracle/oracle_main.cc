@@ -1,10 +1,18 @@
-// The diagnosis engine against the oracle, on as many traces as one likes:
-//   oracle [--traces N] [--seed S]   compares, and prints a table; fails on any violation
-//   oracle --one S:NUMBER            shows one trace of a run, and its verdict
-//   … --of devices                   of NCCL programs (device/), not of MPI programs
-//   … --show KIND:HIT                besides, shows stuck traces of that row and column of the
-//   table … --most N                       shows so many at most (10) … --jobs N in so many threads
-//   (2) … --stop first                   ends with the first violation
+// Compares the diagnosis engine with the oracle on any number of traces:
+//
+//   oracle [--traces N] [--seed S]   prints a table; fails on a violation or a shortfall
+//   oracle --one S:NUMBER            prints one trace of a run; fails on a violation
+//
+// Options of both:
+//
+//   --of devices      compares NCCL programs (device/) instead of MPI programs
+//
+// Options of the table:
+//
+//   --show KIND:HIT   also shows stuck traces of that row and column
+//   --most N          shows at most N traces (10)
+//   --jobs N          uses N threads (2)
+//   --stop first      ends at the first violation
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +70,7 @@ void PrintRow(std::string_view name, const Tally& tally) {
              tally.silent_hits[static_cast<int>(Hit::kExact)]);
 }
 
-// How often the kind is right, by its certainty.
+// Prints how often the kind of the first finding is right, by the certainty of the kind.
 template <typename Family>
 void PrintKinds(const Sample& sample) {
   fmt::print(
@@ -106,7 +114,7 @@ int Many(const Options& options) {
     fmt::print("{}", ShowCase<Family>(one, seen, judgement));
     return true;
   };
-  // Each takes every n-th trace: what comes of all is the same.
+  // Each of n threads takes every n-th trace, so the sum does not depend on n.
   std::vector<Sample> parts(options.jobs);
   std::vector<std::jthread> jobs;
   for (uint64_t i = 0; i < options.jobs; ++i) {

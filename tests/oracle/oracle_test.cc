@@ -50,7 +50,7 @@ Op Inits(Op op, int handle) {
   op.init = true;
   return op;
 }
-// The n-th request of a handle.
+// Starts a handle. Each start has its own request.
 Op StartsHandle(Op op, int handle, int request) { return Starts(Handled(op, handle), request); }
 Op Ready(int handle, int partitions) {
   Op op = Handled(Make(Do::kPready), handle);

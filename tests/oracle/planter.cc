@@ -78,7 +78,7 @@ Planter::Place Planter::OneOf(const std::vector<Place>& places) {
   return places[static_cast<size_t>(Below(&random_, static_cast<int>(places.size())))];
 }
 
-// A minority of the members, or half of them.
+// Draws a minority of the members, or half of them, as the culprits.
 void Planter::Choose(std::vector<int> members, Planted* planted) {
   Culprits culprits = DrawCulprits(&random_, std::move(members));
   planted->ranks = std::move(culprits.ranks);
@@ -90,7 +90,7 @@ bool Planter::InCollective(FaultKind kind, Planted* planted) {
   if (places.empty()) return false;
   const Op op = At(OneOf(places));
   Choose(program_.comms[static_cast<size_t>(op.comm)], planted);
-  // Under the condition each time, or in one round only.
+  // The fault occurs in every iteration, or in one only.
   const bool always = Chance(&random_, 60);
   for (const int r : planted->ranks) {
     std::vector<Op>& ops = Code(r);
@@ -110,7 +110,7 @@ bool Planter::InCollective(FaultKind kind, Planted* planted) {
         Spoil(kind, &ops[i]);
       }
     }
-    if (!found) return false;  // another thread of it calls it
+    if (!found) return false;  // another thread of the rank makes the call
   }
   return true;
 }
@@ -174,7 +174,7 @@ bool Planter::Suits(FaultKind kind, const Op& op) const {
   }
 }
 
-// With everything that waits for its request.
+// Removes an operation, and its request from all waits; a wait without requests is removed.
 void Planter::Remove(std::vector<Op>* ops, size_t at) {
   const int request = (*ops)[at].request;
   ops->erase(ops->begin() + static_cast<ptrdiff_t>(at));
@@ -201,7 +201,8 @@ bool Planter::SuitsMessage(FaultKind kind, const Op& op) {
   }
 }
 
-// The persistent request is not started, once: by one end of a message, or some of a collective.
+// Removes one start of a persistent request: at one end of a message, or at some members of a
+// collective.
 bool Planter::InStart(Planted* planted) {
   const std::vector<Place> places =
       PlacesFor([](const Op& op) { return op.handle != kNone && op.request != kNone; });
@@ -225,7 +226,7 @@ bool Planter::InStart(Planted* planted) {
   return true;
 }
 
-// What is said of the partitions of a start, until the next one.
+// Removes the Pready and Parrived calls that follow a start, up to the next start.
 void Planter::RemovePartitions(std::vector<Op>* ops, size_t start) {
   const int handle = (*ops)[start].handle;
   for (size_t i = start + 1; i < ops->size(); ++i) {
@@ -236,7 +237,7 @@ void Planter::RemovePartitions(std::vector<Op>* ops, size_t start) {
   }
 }
 
-// Some partitions are never marked ready.
+// Removes a Pready, so that some partitions are never marked ready.
 bool Planter::InPartitions(Planted* planted) {
   const std::vector<Place> places = PlacesFor([](const Op& op) { return op.what == Do::kPready; });
   if (places.empty()) return false;
@@ -278,9 +279,9 @@ bool Planter::AtPoint(FaultKind kind, Planted* planted) {
   planted->ranks = {r};
   std::vector<Op>& ops = Code(r);
   size_t at = static_cast<size_t>(Below(&random_, static_cast<int>(ops.size())));
-  while (at > 0 && ops[at - 1].fused) --at;  // not within a call
+  while (at > 0 && ops[at - 1].fused) --at;  // not between the operations of one call
   if (kind == FaultKind::kLeftEarly) {
-    // From the end of main(), past everything, or by a branch of its own.
+    // The rank skips its other calls: it calls MPI_Finalize at the usual or at another call site.
     if (Chance(&random_, 50)) ops.back().line = ops[at].line + 3;
     ops.erase(ops.begin() + static_cast<ptrdiff_t>(at), ops.end() - 1);
     return ops.size() > 1;
@@ -300,7 +301,8 @@ bool Planter::AtPoint(FaultKind kind, Planted* planted) {
   return true;
 }
 
-// MPI returns an error, and nothing was done; the rank goes on, or leaves.
+// Replaces a call by one that MPI rejects: it returns an error and has no effect. The rank then
+// continues, or calls MPI_Finalize next, or exits.
 bool Planter::Reject(Planted* planted) {
   const std::vector<Place> places = PlacesFor([&](const Op& op) {
     return !op.rejected && CanBeRejected(program_, op) && op.message == kNone && !op.in_place;
@@ -310,7 +312,7 @@ bool Planter::Reject(Planted* planted) {
   const Op op = At(place);
   planted->ranks = {place.rank};
   if (IsCollective(op.what)) Choose(program_.comms[static_cast<size_t>(op.comm)], planted);
-  planted->tie = false;  // who gets an error is wrong, however many they are
+  planted->tie = false;  // the ranks that get an error are the culprits, whatever their number
   const int next = Below(&random_, 100);
   const Op rejected = Rejected(program_, op, &random_);
   for (const int rank : planted->ranks) {

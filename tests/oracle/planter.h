@@ -18,9 +18,9 @@ class Planter {
   // Returns false if the program has no place for the fault.
   bool Plant(FaultKind kind, Planted* planted);
   bool Invert(std::pair<int, int> lines, int other_comm, Planted* planted);
-  // Another thread makes one of the calls later, possibly much later. This is no fault.
+  // Moves one call to another thread, which makes it later, possibly much later. This is no fault.
   void Delegate();
-  // The culprits run one iteration less or one more than the other ranks.
+  // Makes the culprits run one iteration less or one more than the other ranks.
   void Uneven(int rounds, Planted* planted);
 
  private:

@@ -10,8 +10,9 @@ namespace {
 
 std::string Number(int value) { return value == kAny ? "any" : std::to_string(value); }
 
-// MPI 4.0, 8.5.1: ranks are row by row; 8.6: in each dimension the neighbor below comes first, and
-// what is sent down comes from above.
+// Returns the edges of a Cartesian topology. Its ranks are in row-major order (MPI 4.0, 8.5.1). In
+// each dimension the neighbor below comes first, and data sent downwards is received from above
+// (8.6).
 std::vector<Edge> CartesianEdges(const std::vector<int>& dims, bool periodic) {
   int size = 1;
   for (const int dim : dims) size *= dim;

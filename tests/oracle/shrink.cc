@@ -1,4 +1,4 @@
-// A smaller program that fails alike.
+// Reduces a program with a violation to a smaller one with the same kind of violation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace rollcall::oracle {
 namespace {
 
-// Without the operations of one line, on all ranks; nothing waits for their requests any more.
+// Returns the program without the operations of one line on all ranks, without the operations that
+// use their handles and messages, and without waits for their requests.
 Program Without(const Program& program, int line) {
   Program smaller = program;
   for (std::vector<Op>& ops : smaller.code) {
@@ -46,7 +47,8 @@ Program Without(const Program& program, int line) {
 
 std::string Shrink(const Generated& generated) {
   std::string shown;
-  // Any run of the smaller program with the same kind of violation will do.
+  // Returns the kind of a violation like `what` (any if empty) in 100 runs of the candidate, and
+  // stores the run in `shown`; empty if there is none.
   const auto fails = [&shown](const Generated& candidate, const std::string& what) {
     const Machine machine(candidate.program);
     for (uint64_t seed = 0; seed < 100; ++seed) {

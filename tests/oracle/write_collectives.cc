@@ -1,4 +1,4 @@
-// Collectives, on intracommunicators, between groups and along topologies.
+// Writes collectives on intracommunicators, on intercommunicators and along topologies.
 #include <iterator>
 
 #include "tests/oracle/writer.h"
@@ -28,8 +28,8 @@ void Writer::Collective(bool nonblocking) {
   AddAll(ends, nonblocking && op.what != Do::kDup);
 }
 
-// MPI_IN_PLACE, where the standard lets it stand (MPI 4.0, 6.5 to 6.11): at the root; or at all
-// members alike; or at each as it likes, since what it reduces is the same.
+// Sets MPI_IN_PLACE where the standard permits it (MPI 4.0, 6.5 to 6.11): at the root; or at all
+// members; or, for Scan and Reduce_scatter, at any members, because the reduced data is the same.
 void Writer::PutInPlace(int comm, Ends* ends) {
   const Op first = ends->front().second;
   if (first.what == Do::kBarrier || first.what == Do::kBcast || first.what == Do::kDup ||
@@ -44,7 +44,7 @@ void Writer::PutInPlace(int comm, Ends* ends) {
   }
 }
 
-// With counts of their own, pair by pair.
+// Writes a collective with a separate count for each member or for each pair of members.
 void Writer::PairwiseCollective(bool nonblocking) {
   constexpr Do kAll[] = {Do::kGatherv, Do::kScatterv, Do::kAllgatherv, Do::kAlltoallv,
                          Do::kReduceScatter};
@@ -58,7 +58,7 @@ void Writer::PairwiseCollective(bool nonblocking) {
   op.reduction = Below(&random_, 2);
   // In place, an Alltoallv sends as much as it receives.
   const bool symmetric = op.what == Do::kAlltoallv && Chance(&random_, 30);
-  // By sender and receiver; but for Alltoallv, one row is all there is.
+  // By sender and receiver. Only Alltoallv uses more than the first row.
   std::vector<std::vector<int>> counts(static_cast<size_t>(size));
   for (std::vector<int>& row : counts) {
     for (int i = 0; i < size; ++i) {

@@ -1,4 +1,4 @@
-// Messages, blocking and not, with wildcards, probes and exchanges.
+// Writes messages, blocking and nonblocking, with wildcards, probes and exchanges.
 #include "tests/oracle/writer.h"
 
 namespace rollcall::oracle {
@@ -71,7 +71,8 @@ void Writer::Probed() {
   Add(Member(comm, to), recv, 2);
 }
 
-// A thread of a rank takes what another rank sends, and may answer; or all the threads meet.
+// Writes a message of a rank to the thread of another rank, which may answer it; or, if each rank
+// has a thread, a collective of all these threads.
 void Writer::Serve() {
   if (program_.threads.size() > 1) {
     const Op op = RandomCollective(served_);
@@ -154,7 +155,8 @@ void Writer::FanIn(bool race) {
     recv.comm = comm;
     recv.peer = kAny;
     recv.tag = race ? kAny : line_;
-    // A race: it takes one from a certain sender, whose message another receive may have taken.
+    // In a race some receives name their sender, whose message a wildcard receive may have taken
+    // before.
     if (race && Chance(&random_, 50)) recv.peer = i;
     if (nonblocking) recv.request = NewRequest(root_rank);
     Add(root_rank, recv, 1);
@@ -180,7 +182,8 @@ void Writer::Message() {
   }
 }
 
-// Everybody passes something on to the next: receives posted first, or sends.
+// Writes a ring in which each rank sends to the next one. Each rank starts with a nonblocking
+// receive or, in some rings, with a nonblocking send.
 void Writer::SafeRing() {
   const int comm = RandomComm();
   const bool sends_first = Chance(&random_, 30);

@@ -1,4 +1,5 @@
-// Persistent requests: made early, and started again and again, one by one or several by one call.
+// Writes persistent requests, which are created early and started repeatedly, one by one or several
+// by one call.
 #include <algorithm>
 
 #include "tests/oracle/writer.h"
@@ -48,7 +49,7 @@ Writer::Ends Writer::MessageHandle() {
   return ends;
 }
 
-// Both ends part the same data, each in its own way (MPI 4.0, 4.2.1).
+// The two ends may divide the same data into different numbers of partitions (MPI 4.0, 4.2.1).
 Writer::Ends Writer::PartitionedHandle() {
   const int comm = RandomComm();
   const auto [from, to] = RandomPair(comm);
@@ -90,7 +91,8 @@ void Writer::Start(Wants wants) {
   }
 }
 
-// Not always at once: a collective may come first, and the receiver may ask for a partition.
+// Writes the Pready calls. A collective may come before them, and the receiver may poll for one
+// partition.
 void Writer::MarkPartitions(const Ends& ends) {
   if (Chance(&random_, 25)) {
     NextLine();

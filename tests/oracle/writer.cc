@@ -1,4 +1,4 @@
-// The frame of a program: communicators, steps and loops, and where requests are waited for.
+// Writes the structure of a program: communicators, steps, loops, and the waits for requests.
 #include "tests/oracle/writer.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<int> Writer::SomeRanks() {
   return ranks;
 }
 
-// A communicator with a topology, which was made before.
+// Adds a communicator with a topology; it exists before the first operation of the program.
 void Writer::Grid() {
   grid_ = static_cast<int>(program_.comms.size());
   const std::vector<int> members = SomeRanks();
@@ -71,7 +71,8 @@ void Writer::Grid() {
   }
 }
 
-// Two groups of the world, which was made for them before.
+// Adds an intercommunicator of two groups of the world; it exists before the first operation of the
+// program.
 void Writer::Intercommunicator() {
   std::vector<int> groups[2];
   for (const int r : program_.comms[0]) {
@@ -178,7 +179,7 @@ Program Writer::Finish() {
 
 void Writer::NextLine() {
   line_ += 10;
-  // Some steps are a function's, called from main().
+  // Some steps are in a function that main() calls.
   outer_line_ = Chance(&random_, 30) ? line_ : 0;
 }
 
@@ -191,7 +192,8 @@ void Writer::Add(int rank, Op op, int line) {
   op.line = line_ + line;
   op.outer_line = outer_line_;
   std::vector<Op>& code = program_.code[static_cast<size_t>(rank)];
-  // An error that it handles, and then makes the call as it should be; or lives with.
+  // A correct program may get errors: it repeats a rejected call with valid arguments, or continues
+  // after a call that took effect although it returned an error (`fails`).
   const bool alone = !op.fused && (code.empty() || !code.back().fused);
   if (alone && Chance(&random_, 2) && CanBeRejected(program_, op)) {
     code.push_back(Rejected(program_, op, &random_));

@@ -3,8 +3,8 @@
 
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
   (shown_verdicts.py) and the variables of docs/environment.md (environment_doc_test.cc).
-- Every link to a file or heading has a target, and so has every path in backticks that begins with a folder of
-  the sources, and every page of docs/ that a source names.
+- Every link to a file or heading has a target. The same holds for every path in backticks that begins with a
+  folder of the sources, and for every page of docs/ that a source names.
 - Every page of docs/ can be reached from README.md or docs/architecture.md.
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
 """
@@ -35,7 +35,7 @@ class Page:
         self.anchors = {anchor_of(heading) for heading in re.findall(r"^#+ +(.*)$", self.prose, re.MULTILINE)}
 
     def links(self):
-        """Pairs of a path from the root ("" for an address) and an anchor."""
+        """Yields pairs of a path from the root and an anchor; skips addresses."""
         for target in LINK.findall(CODE.sub("", self.prose)):
             if "://" in target:
                 continue
@@ -44,7 +44,7 @@ class Page:
 
 
 def anchor_of(heading):
-    """As GitHub derives it from a heading."""
+    """Returns the anchor that GitHub derives from a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 

@@ -13,7 +13,7 @@ A verdict has this form in the page:
 
 The source's header specifies how to start the program (../jobs/expectations.py). Its fault is built in
 DIR/faults/openmpi or DIR/nccl_sim; the default is build/release. --update writes the output into the page. Durations,
-the order of lines, and how soon a silent mismatch was seen differ between runs and are not compared.
+the order of lines, and when a silent mismatch was detected differ between runs and are not compared.
 """
 
 import argparse
@@ -36,17 +36,17 @@ VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|n
 POLL_S = 0.02
 VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
-    # A fault that does not hang is reported when it is seen: while the job runs, or at its end.
+    # A fault that does not hang is reported when it is detected: while the job runs, or at its end.
     (re.compile(r"^rollcall: (running|stopped|finished), "), "rollcall: finished, "),
     (re.compile(r"arrived last at [0-9]+ of [0-9]+"), "arrived last at N of N"),
     (re.compile(r"between #[0-9]+ and #[0-9]+"), "between #A and #B"),
-    # Names of the C library's frames need its debug information, which few machines have.
+    # Names of the C library's frames need its debug information, which is missing on most machines.
     (re.compile(r", CPU: .*"), ", CPU: stack"),
 )
 
 
 def launched(programs, source):
-    """How the source's fault is started: as which variant, and the command."""
+    """Returns the variant of the source's fault and the command that starts it."""
     below = os.path.relpath(source, "tests/faults")
     mpi = "fork" if below.startswith("nccl/") else "openmpi"
     variant = expectations.read(os.path.join(ROOT, source), mpi)[0]
@@ -60,7 +60,7 @@ def launched(programs, source):
 
 
 def output_of(command, source, hangs=False):
-    """The whole output: until the end, or until the verdict of a job that hangs."""
+    """Returns the whole output: until the end, or until the verdict of a job that hangs."""
     with jobs.Job(command) as job:
         deadline = time.monotonic() + jobs.JOB_TIMEOUT_S
         while job.running() and not (hangs and VERDICT.search(job.stderr())):
@@ -71,8 +71,8 @@ def output_of(command, source, hangs=False):
 
 
 def printed_verdict(rollcall, programs, source):
-    """The last verdict on the faulty job, without remarks about the run itself: the live one, or that of
-    `analyze --also` or `check`, where only who asks is told."""
+    """Returns the last verdict on the faulty job, without remarks about the run itself: the live one, or that of
+    `analyze --also` or `check` for findings that only these make."""
     variant, job = launched(programs, source)
     with tempfile.TemporaryDirectory() as directory:
         run = os.path.join(directory, "run")

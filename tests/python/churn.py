@@ -1,5 +1,6 @@
-"""Many captures while another thread takes and drops the GIL all the time and a third one allocates: every
-stack that is recorded is Python's own."""
+"""Captures many stacks while one thread constantly takes and releases the GIL and another one allocates.
+
+Every recorded stack must equal the stack that Python reports."""
 import os
 import struct
 import sys
@@ -29,7 +30,7 @@ def allocate():
 
 
 class Site:
-    """One place to call from."""
+    """One call site."""
 
     def __init__(self):
         self.path = None
@@ -40,8 +41,8 @@ class Site:
         if path == 0:
             raise AssertionError("no path")
         if path != self.path:
-            # The native frames and the instruction may differ, when the interpreter specializes a call that
-            # it has seen often; what Python says of the stack must be the same.
+            # The native frames and the instruction can change when the interpreter specializes a frequent call;
+            # the Python stack must stay the same.
             expect.compare(2)
             self.path = path
 
@@ -49,7 +50,7 @@ class Site:
 def recurse(depth, site):
     if depth > 0:
         return recurse(depth - 1, site)
-    mpi.barrier(); site.check()  # noqa: E702: the call and the look back are on one line
+    mpi.barrier(); site.check()  # noqa: E702: compare() requires the line of the call
 
 
 def generate(depth, site):

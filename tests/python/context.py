@@ -1,4 +1,4 @@
-"""Threads that have no Python frames: their records say so, and what the main thread did is their context."""
+"""Threads without Python frames: their records state it, and their context is the stack of the main thread."""
 import ctypes
 import struct
 import sys
@@ -18,12 +18,12 @@ def names(path):
 
 
 def wait_for_native_thread():
-    # Many calls: a record made while the main thread was on its way here has another context, or none.
+    # Many calls: early records, made before the main thread waits here, can have another context or none.
     mpi.helper.start_thread(mpi.BARRIER, mpi.SELF, 200000)
     return mpi.helper.join_thread()
 
 
-# The main thread is not in MPI: its frames are read by copies.
+# The main thread is not in MPI: the shim reads its frames by copying memory.
 tid = wait_for_native_thread()
 path, context = expect.the_ring.last(tid)
 assert path.end == "no frames" and not path.frames and path.native, path.end
@@ -39,7 +39,7 @@ BYTE = None
 
 
 def inside_mpi():
-    """Waits in a call that is recorded until the native thread has called."""
+    """Waits in a recorded call until the native thread has called MPI."""
     status = ctypes.create_string_buffer(64)
     word = ctypes.c_int()
     mpi.lib.MPI_Recv(ctypes.byref(word), 1, BYTE, 0, 7, mpi.SELF, status)
@@ -54,7 +54,7 @@ result = []
 
 
 def look():
-    # While the main thread is in its Recv, the native thread calls; then look, then send what is waited for.
+    # Reads the native thread's records while the main thread is in MPI_Recv, then sends the message for it.
     time.sleep(0.2)
     mpi.helper.start_thread(mpi.BARRIER, mpi.SELF, 1000)
     native = mpi.helper.join_thread()
@@ -72,14 +72,14 @@ def compare_inside_mpi():
     path, context = result[0]
     assert path.end == "no frames", path.end
     assert names(context) == ["inside_mpi", "compare_inside_mpi", "<module>"], names(context)
-    assert context.native  # it is the path of a call
+    assert context.native  # the context is the call path of a recorded call
 
 
-# MPICH 4.0.2 does not wake a receive from itself that another thread sends to, without the shim either.
+# In MPICH 4.0.2, a send by another thread does not wake a receive from the own rank, even without the shim.
 if "mpich" not in mpi.path:
     compare_inside_mpi()
 
-# A thread that Python knows has its own frames, and needs no context.
+# A Python thread has frames of its own and gets no context.
 kept = []
 
 

@@ -1,5 +1,5 @@
-"""Interpreter state that is damaged while MPI is called: never a crash, and the stack says that it could not
-be read. Afterwards everything is as before."""
+"""Calls MPI while the interpreter's state is damaged. The process must not crash, and the stack must be recorded
+as unreadable. Later calls must be recorded completely again."""
 import ctypes
 import sys
 import threading
@@ -8,7 +8,7 @@ import expect
 import mpi
 import ring
 
-# Where PyThreadState and a frame keep their links, by version (proto/python_layout.h).
+# Offsets of the links in PyThreadState, frames and code objects, by minor version (proto/python_layout.h).
 THREAD_FRAME = {8: 24, 9: 24, 10: 24, 11: 56, 12: 56, 13: 72}
 CFRAME_FRAME = {11: 8, 12: 0}
 FRAME_PREVIOUS = {8: 24, 9: 24, 10: 24, 11: 48, 12: 8, 13: 8}
@@ -58,7 +58,7 @@ text = ctypes.c_char_p(b"some text that is no frame and no code, long enough to 
 bad = [8, 0x1001, forbidden, forbidden + 0xff8, 0xffff800000000000, 0x7ffffffff000, 0x800000000000,
        (ctypes.addressof(heap) + 15) & ~15, ctypes.cast(text, ctypes.c_void_p).value & ~7,
        0xdeadbeefdeadbee8, 0xfffffffffffffff8, id(None), id(expect.compare), state]
-# The module's own frame, now the innermost; an outer one in what follows.
+# The module's own frame: the innermost frame here, an outer frame in the calls below.
 frame = ctypes.c_uint64.from_address(frame_at).value
 code = word(frame + FRAME_CODE[minor])
 for library in (mpi.helper, mpi.helper_holding):
@@ -70,23 +70,23 @@ for library in (mpi.helper, mpi.helper_holding):
         unreadable(code + CODE_FILE[minor], value, library)
         unreadable(code + CODE_TABLE[minor], value, library)
     unreadable(state + THREAD_ID[minor], 1, library)
-    # Memory that happens to read as a chain without a frame is counted when its call path is first seen, only.
+    # Memory that reads as a chain without frames is counted only when its call path is first recorded.
     assert uncounted <= tries // 20, (uncounted, tries)
-    # No frame at all: the thread runs native code only, says its chain; its native stack says otherwise.
+    # No frame: by its chain the thread runs only native code, which contradicts its native stack.
     assert barrier_with(frame_at, 0, library).end == "unreadable"
 
-# An outer frame that is wrong cuts everything: half a stack would be taken for a whole one.
+# A damaged outer frame makes the whole stack unreadable: a partial stack would be taken for a complete one.
 for value in bad:
     unreadable(frame + FRAME_PREVIOUS[minor], value)
 
-# A ring of frames ends.
+# A cycle of frames must not be followed forever.
 path = barrier_with(frame + FRAME_PREVIOUS[minor], frame, mpi.helper)
 assert path.end in ("depth limit", "unreadable"), path.end
-# An instruction outside of the code.
+# An instruction outside the code object.
 if minor >= 11:
     unreadable(frame + FRAME_INSTRUCTION[minor], code + (1 << 20))
 
-# A frame at the end of a page: nothing behind it is read.
+# A frame at the end of a page: no memory after it may be read.
 moved = mpi.helper.at_end_of_page(frame, {8: 108, 9: 108, 10: 100, 11: 70, 12: 71, 13: 71}[minor] + 7 & ~7)
 path = barrier_with(frame_at, moved, mpi.helper)
 assert path.end == "complete" and path.frames[0].name == "<module>", path.end

@@ -1,7 +1,7 @@
-/* A C program that initialises MPI, then loads Python (the libpython that argv[1] names) and runs a
- * little of it, finalizes it, and does that once more. Nothing of Python is linked, nor visible to
- * other libraries; no header of Python's is needed. Its own calls have no Python frames.
- * embedding.py looks at the ring. */
+/* A C program that initialises MPI, loads Python (the libpython that argv[1] names), and twice
+ * initialises it, runs a script and finalizes it. Python is not linked, its symbols are not visible
+ * to other libraries, and its headers are not needed. The program's own calls have no Python
+ * frames. embedding.py checks the ring. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void* function(const char* name) {
   return found;
 }
 
-/* Called by the script, with the GIL. */
+/* The script calls it, with the GIL held. */
 static void* barrier(void* self, void* arguments) {
   (void)self;
   (void)arguments;

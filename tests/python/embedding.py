@@ -1,4 +1,4 @@
-"""Runs embedding.c with this interpreter's libpython and looks at what it left."""
+"""Runs embedding.c with this interpreter's libpython and checks the ring that it leaves."""
 import os
 import subprocess
 import sys
@@ -22,12 +22,12 @@ for operation, path, context in left.records(process.pid):
         seen.append((path.end, [frame.name for frame in path.frames]))
 inside = ("complete", ["inside", "outside", "<module>"])
 assert seen == [
-    ("none", []),        # there is no interpreter yet
-    ("none", []),        # it shows in this call's native stack
-    inside, inside,      # the GIL was held: checked at once
+    ("none", []),        # Python is not loaded yet
+    ("none", []),        # the shim detects the interpreter in this call's native stack
+    inside, inside,      # the GIL is held: checked at once
     ("no frames", []),
-    ("unreadable", []),  # Py_Finalize was seen
-    ("unchecked", []),   # Python is back
+    ("unreadable", []),  # the shim has detected Py_FinalizeEx
+    ("unchecked", []),   # Python is initialised again
     inside, inside,
     ("no frames", []),
     ("unreadable", []),

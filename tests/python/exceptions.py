@@ -1,5 +1,5 @@
-"""An exception that nobody catches is in the ring by the time MPI_Finalize is called, as the traceback that
-Python prints has it; one that does not end the program is not. The parent looks at what the child left."""
+"""An uncaught exception must be in the ring when MPI_Finalize is called, equal to the traceback that Python
+prints; an exception that does not end the program must not be. The parent checks the ring of the child."""
 import atexit
 import ctypes
 import os
@@ -20,7 +20,7 @@ class BadSample(ValueError):
 
 
 class Described(Exception):
-    """Its text is code of the program's, which may have side effects."""
+    """Has a __str__ of its own: program code that may have side effects and must not be called."""
 
     def __str__(self):
         print("called", flush=True)
@@ -81,7 +81,7 @@ def recursion():
 
 
 def held():
-    """MPI_Finalize is called by Python's atexit, which calls last first, with the GIL held."""
+    """Has atexit call MPI_Finalize with the GIL held; atexit runs its functions in reverse order."""
     import mpi
     atexit.register(mpi.holding.MPI_Finalize)
     raise ValueError("held")
@@ -110,7 +110,7 @@ def in_a_thread():
 
 
 def shown_and_gone_on():
-    """As a notebook or a console does."""
+    """Shows the exception and continues, as a notebook or a console does."""
     import code
     code.InteractiveInterpreter().runsource("1 / 0")
     assert sys.last_value is not None
@@ -126,7 +126,7 @@ def no_exception_at_all():
 
 
 def shown_by_c():
-    """By PyErr_Print, under frames that go on."""
+    """PyErr_Print shows the exception, and the calling frames continue."""
     ctypes.pythonapi.PyRun_SimpleString(b"1 / 0")
     assert isinstance(sys.last_value, ZeroDivisionError)
 
@@ -146,9 +146,9 @@ def child(case):
     import mpi
     expect.start()
     if case != "held":
-        # As mpi4py does: last, when all of Python is gone.
+        # As mpi4py does: called last, after the interpreter is finalized.
         ctypes.pythonapi.Py_AtExit(ctypes.cast(mpi.lib.MPI_Finalize, ctypes.c_void_p))
-    atexit.register(print, "leaving", flush=True)  # before what is registered above
+    atexit.register(print, "leaving", flush=True)  # runs before the Py_AtExit function
     globals()[case]()
     mpi.barrier()
 
@@ -161,7 +161,7 @@ def codes(code):
 
 
 def check_stack(left, path, printed):
-    """Against the last traceback that Python printed: of a chain, the one that was not caught."""
+    """Compares `path` with the last traceback that Python printed: in a chain, that of the uncaught exception."""
     import expect
     with open(__file__, encoding="utf-8") as file:
         here = list(codes(compile(file.read(), __file__, "exec")))

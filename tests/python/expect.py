@@ -1,4 +1,4 @@
-"""What Python itself says of the stack of the call that was recorded last, to compare with."""
+"""Compares the stack that was recorded last with the stack that Python itself reports."""
 import dis
 import sys
 import threading
@@ -14,7 +14,7 @@ the_ring = None
 
 
 def start(level=None):
-    """Initialises MPI and lets the shim check the interpreter: the first call asks for it."""
+    """Initialises MPI and makes one call, which requests the shim's check of the interpreter."""
     global the_ring
     mpi.init(level)
     the_ring = ring.Ring()
@@ -22,7 +22,7 @@ def start(level=None):
 
 
 def line_of(code, offset):
-    """The line of the instruction at `offset`, by Python's own table."""
+    """Returns the line of the instruction at `offset`, from Python's own table."""
     if offset == ring.NO_OFFSET:
         return code.co_firstlineno
     if hasattr(code, "co_lines"):
@@ -43,9 +43,8 @@ def table_of(code):
 
 
 def compare(above=1):
-    """Asserts that the last collective of this thread, made by mpi.barrier, holds exactly the Python stack
-    of the caller (`above` functions up), which has made it from the line that it is on now. Returns its
-    path."""
+    """Asserts that the last collective of this thread, made by mpi.barrier, has exactly the Python stack of
+    the function `above` levels up, which must have called from its current line. Returns the path."""
     path, _ = the_ring.last(threading.get_native_id())
     frame = sys._getframe(above)
     stack = []
@@ -66,11 +65,11 @@ def compare(above=1):
         assert got.line_table == table_of(code), depth
         assert got.version == sys.version_info[0] << 8 | sys.version_info[1]
         line = line_of(code, got.offset)
-        # The innermost has gone on since the call, on the same line; its callers have not.
+        # The innermost frame has advanced since the call, on the same line; its callers have not.
         assert line == frame.f_lineno, (depth, got.name, line, frame.f_lineno)
         if depth > 0:
             assert got.offset == frame.f_lasti, (depth, got.name, got.offset, frame.f_lasti)
-    # Each run of Python frames has a native frame of the interpreter's loop, and the other way round.
+    # Runs of Python frames and native frames of the interpreter's loop correspond one to one.
     if not cut and path.native_end == NATIVE_COMPLETE:
         runs = sum(frame.entry for frame in path.frames)
         loops = sum(mpi.helper.is_loop(pc) for pc in path.native)

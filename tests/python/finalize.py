@@ -1,5 +1,5 @@
-"""Python goes down before MPI does: MPI_Finalize runs from Py_AtExit, when the interpreter is gone, while a
-daemon thread is still in MPI. The parent looks at what the child left."""
+"""Python is finalized before MPI: MPI_Finalize runs from Py_AtExit, after the interpreter is finalized; or a
+daemon thread is still in MPI when Python exits. The parent checks the ring of the child."""
 import ctypes
 import os
 import subprocess
@@ -16,15 +16,15 @@ def child(daemon):
     import mpi
     expect.start(MULTIPLE)
     if daemon:
-        # Never comes back to Python: its frames are freed under it. No MPI_Finalize then: it would be wrong.
+        # The thread never returns to Python, which frees its frames. MPI_Finalize would be erroneous here.
         thread = threading.Thread(target=mpi.helper.barriers_for_ever, args=(mpi.BARRIER, mpi.SELF),
                                   daemon=True)
         thread.start()
     else:
-        # Last, when all of Python is gone.
+        # Called last, after the interpreter is finalized.
         ctypes.pythonapi.Py_AtExit(ctypes.cast(mpi.lib.MPI_Finalize, ctypes.c_void_p))
     import atexit
-    atexit.register(mpi.barrier)  # a Python function, before
+    atexit.register(mpi.barrier)  # a Python function, which runs before the Py_AtExit function
 
 
 if len(sys.argv) > 1:
@@ -37,7 +37,7 @@ for kind in ("alone", "daemon", "daemon", "daemon"):
     left = ring.Ring(process.pid)
     version, state, off, unreadable = left.header()
     assert version == sys.hexversion
-    # A daemon thread may have been stopped before it called once more.
+    # The process may have ended before the daemon thread called again.
     assert (state, off) == ("off", 5) or kind == "daemon", (kind, state, off)
     path, _ = left.last(process.pid)
     if kind == "alone":

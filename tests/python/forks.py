@@ -1,4 +1,4 @@
-"""multiprocessing forks: children do not write their parent's ring, and run on; the parent too."""
+"""Forks by multiprocessing: children do not write their parent's ring; children and parent continue."""
 import multiprocessing
 import os
 import sys
@@ -10,14 +10,14 @@ import ring
 
 
 def in_child(queue):
-    # What the parent has asked of Python's main thread (a pending call) may be run here.
+    # A pending call that the shim requested in the parent may run here.
     total = sum(len(str(i)) for i in range(1000))
     queue.put((os.getpid(), total, len(ring.rings_of(os.getpid()))))
 
 
 if __name__ == "__main__":
     multiprocessing.set_start_method("fork")
-    mpi.init()  # asks for the check
+    mpi.init()  # requests the check of the interpreter
     queue = multiprocessing.SimpleQueue()
     children = [multiprocessing.Process(target=in_child, args=(queue,)) for _ in range(2)]
     for process in children:

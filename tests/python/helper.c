@@ -1,5 +1,5 @@
-/* What the Python programs here cannot do themselves: call MPI while the interpreter's state is
- * wrong, and from threads that have no Python frames. Loaded by ctypes; MPI's functions come in as
+/* Functions that the Python programs here need from C: they call MPI while the interpreter's state
+ * is damaged, and from threads without Python frames. Loaded by ctypes. MPI functions are passed as
  * pointers, so that one binary serves every MPI. `comm` is a handle, passed as an opaque word. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 typedef int (*Barrier)(void* comm);
 
-/* Calls barrier while *where is `value`. To be called with the GIL released or held alike. */
+/* Calls barrier while *where is `value`. The caller may hold the GIL or not. */
 int with_word(uint64_t* where, uint64_t value, Barrier barrier, void* comm) {
   const uint64_t was = *where;
   *where = value;
@@ -23,19 +23,19 @@ int with_word(uint64_t* where, uint64_t value, Barrier barrier, void* comm) {
   return result;
 }
 
-/* Whether an address of code is in the interpreter's loop. */
+/* Returns whether a code address is in the interpreter's loop. */
 int is_loop(uint64_t pc) {
   Dl_info info;
   return dladdr((void*)pc, &info) != 0 && info.dli_sname != NULL &&
          strcmp(info.dli_sname, "_PyEval_EvalFrameDefault") == 0;
 }
 
-/* A page that cannot be read. */
+/* Returns the address of a page that cannot be read. */
 uint64_t forbidden_page(void) {
   return (uint64_t)mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* A page that can be read only up to its end: a copy of `bytes` stands there. */
+/* Returns the address of a copy of `bytes` bytes that ends where an unreadable page begins. */
 uint64_t at_end_of_page(const void* from, uint64_t bytes) {
   char* pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(pages + 4096, 4096, PROT_NONE);
@@ -64,8 +64,7 @@ static void* run_loop(void* unused) {
 
 static pthread_t thread;
 
-/* A thread of ours, which Python does not know, calls barrier `limit` times (0: until stop_thread).
- */
+/* Starts a thread without Python state that calls barrier `limit` times (0: until stop_thread). */
 void start_thread(Barrier barrier, void* comm, int limit) {
   loop.barrier = barrier;
   loop.comm = comm;
@@ -84,13 +83,13 @@ int stop_thread(void) {
   return join_thread();
 }
 
-/* Barriers in the calling thread until the process ends. */
+/* Calls barrier in the calling thread until the process ends. */
 void barriers_for_ever(Barrier barrier, void* comm) {
   for (;;) barrier(comm);
 }
 
-/* The kernel's Syscall User Dispatch (Linux 5.11): while `selector` blocks, each system call of the
- * thread is a SIGSYS instead. */
+/* The kernel's Syscall User Dispatch (Linux 5.11): while `selector` is kBlock, each system call
+ * of the thread raises SIGSYS instead. */
 enum { kDispatch = 59, kAllow = 0, kBlock = 1 };
 static volatile char selector = kAllow;
 static volatile int caught;
@@ -104,9 +103,10 @@ static void on_system_call(int signal, siginfo_t* info, void* context) {
 
 enum { kDetect = 0, kMakeOne = 1, kJustCall = 2 };
 
-/* Calls barrier `count` times. Returns 0 if no system call was made in them, 1 + its number if one
- * was, -1 if the kernel cannot tell. kMakeOne: makes one on purpose. kJustCall: without looking,
- * from the same place (a system call that is caught is not made). */
+/* Calls barrier `count` times. Returns 0 if it made no system call, 1 + the number of a system call
+ * that was made, or -1 if the kernel lacks Syscall User Dispatch. kMakeOne makes a system call on
+ * purpose. kJustCall does not detect any, at the same call site (a detected system call is not
+ * executed). */
 int quiet_barriers(Barrier barrier, void* comm, int count, int how) {
   struct sigaction action = {.sa_sigaction = on_system_call, .sa_flags = SA_SIGINFO}, old;
   if (prctl(kDispatch, 1, 0, 0, &selector) != 0) return -1;

@@ -1,5 +1,6 @@
-"""Prints the Python interpreters of this machine, one `VERSION;PATH` a line: on PATH, of pyenv, of the system.
-For tests/python.cmake; a version is listed once, but the system's own always is, besides."""
+"""Prints the Python interpreters of this machine for tests/python.cmake, one `VERSION;PATH` per line.
+
+Searches PATH, the directories of the system, and pyenv. Lists one interpreter per version and prefix."""
 import glob
 import os
 import re
@@ -22,7 +23,7 @@ def main():
     for path in candidates():
         if not re.fullmatch(r"python3(\.\d+)?", os.path.basename(path)):
             continue
-        if os.path.join("", "shims", "") in path:  # pyenv's own choosers
+        if os.path.join("", "shims", "") in path:  # pyenv's wrappers, not interpreters
             continue
         try:
             done = subprocess.run([path, "-S", "-c", code], capture_output=True, text=True, timeout=20)

@@ -1,13 +1,13 @@
-"""MPI by ctypes, as one process: the library that $ROLLCALL_TEST_MPI names."""
+"""Calls the MPI library that $ROLLCALL_TEST_MPI names through ctypes, in a single process."""
 import ctypes
 import os
 
 path = os.environ["ROLLCALL_TEST_MPI"]
 real = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-# By the global scope, as a linked program binds them: a look-up in the library itself would go past
-# whatever is preloaded.
+# Functions are looked up in the global scope, as for a linked program: a look-up in the library itself would
+# bypass preloaded libraries.
 lib = ctypes.CDLL(None)
-# The same calls with the GIL held.
+# The same functions, called with the GIL held.
 holding = ctypes.PyDLL(None)
 if "mpich" in path:
     SELF = ctypes.c_int(0x44000001)
@@ -30,7 +30,7 @@ def finalize():
     lib.MPI_Finalize()
 
 
-# tests/python/helper.c; the GIL is released in its functions, or kept.
+# tests/python/helper.c, called with the GIL released or held.
 helper = ctypes.CDLL(os.environ["ROLLCALL_TEST_HELPER"])
 helper_holding = ctypes.PyDLL(os.environ["ROLLCALL_TEST_HELPER"])
 BARRIER = ctypes.cast(lib.MPI_Barrier, ctypes.c_void_p)

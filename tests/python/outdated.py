@@ -1,5 +1,5 @@
-"""Interpreters whose layout is not known (3.7 and older, here), and ROLLCALL_PYTHON=0: native stacks go on, and
-one line says why there are no Python frames, unless it was asked for."""
+"""Interpreters with an unknown layout (here 3.7 and older), and ROLLCALL_PYTHON=0: native stacks are still
+recorded, and one line gives the reason for missing Python frames, unless ROLLCALL_PYTHON=0 requests it."""
 import os
 import sys
 

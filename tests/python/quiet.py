@@ -1,4 +1,4 @@
-"""After a stack's first sight its capture makes no system call."""
+"""The capture of a stack that was recorded before makes no system call."""
 import os
 import sys
 
@@ -24,8 +24,8 @@ if made == -1:
     print("skipped: no Syscall User Dispatch")
     sys.exit(77)
 assert made != 0, "the detector sees nothing"
-# Each from one place: first sights, then many more calls. To 3.10 frames are objects of their own, which may
-# come to lie on a page that was not seen yet: then once more.
+# Each from one call site: the first round records the stack, later rounds repeat it. Up to 3.10 each frame is an
+# object of its own, which may lie on a page that was not read before; one round without system calls is enough.
 ROUNDS = [JUST_CALL] + [DETECT] * 5
 for depth in (3, 10, 100):
     results = [recurse(depth, 1000, how) for how in ROUNDS]

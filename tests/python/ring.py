@@ -1,6 +1,6 @@
 """Reads a ring's Python frames (proto/ring_format.h) from inside the process that writes it.
 
-For the tests of the writing side: independent of the collector's reader, and as old as the oldest
+For the tests of the writing side: independent of the collector's reader, and runs under the oldest
 interpreter that is tested (3.8).
 """
 import glob
@@ -24,7 +24,7 @@ class Path:
 
 
 class Frame:
-    """As recorded: no line yet, only the instruction's offset."""
+    """A frame as recorded: with the instruction's offset instead of a line."""
 
     def __init__(self, word, code):
         self.entry = bool(word >> 31 & 1)
@@ -48,13 +48,13 @@ class Ring:
         return os.pread(self.file, size, at)
 
     def header(self):
-        """(PY_VERSION_HEX, state, why off, unreadable stacks)"""
+        """Returns (PY_VERSION_HEX, state, reason for off, number of unreadable stacks)."""
         at = 232 + 64 + 256 + 512 + 128 + 256 + 8
         version, state, off, _, unreadable = struct.unpack("<IIIIQ", self.read(at, 24))
         return version, STATES[state], off, unreadable
 
     def used(self, kind):
-        """(capacity, used, lost) now."""
+        """Returns the current (capacity, used, lost)."""
         for i in range(16):
             row = struct.unpack("<IIQQQQ", self.read(4096 - 40 * (16 - i), 40))
             if row[0] == kind:
@@ -98,8 +98,8 @@ class Ring:
         return Path(ENDS[python_end], frames, native, end)
 
     def rings_of_thread(self, tid):
-        """(first slot, slots, records ever written) of the collective ring of a thread that lives or has
-        ended; None if it has none."""
+        """Returns (first slot, slots, records ever written) of the collective ring of a running or ended
+        thread; None if it has none."""
         count = min(self.used(THREADS)[1], self.sections[THREADS][2])
         for i in range(count):
             entry = self.element(THREADS, i)
@@ -109,7 +109,7 @@ class Ring:
         return None
 
     def last_record(self, tid):
-        """Its bytes."""
+        """Returns the bytes of the thread's last record."""
         place = self.rings_of_thread(tid)
         assert place is not None and place[2] > 0, "no record of thread %d" % tid
         first, slots, head = place
@@ -120,11 +120,11 @@ class Ring:
         return self.path(call_path), self.path(context_path)
 
     def last(self, tid):
-        """(path, context) of the thread's last collective."""
+        """Returns (path, context) of the thread's last collective."""
         return self.paths(self.last_record(tid))
 
     def records(self, tid):
-        """(operation, path, context) of all that are left of it."""
+        """Yields (operation, path, context) of each record of the thread that the ring still holds."""
         first, slots, head = self.rings_of_thread(tid)
         for i in range(max(0, head - slots), head):
             record = self.element(RINGS, first + i % slots)

@@ -1,7 +1,7 @@
 """Runs the programs of this directory under one interpreter with librollcall.so preloaded.
 
-Each is a process of its own, an MPI singleton, that compares what is recorded of it with what Python says
-itself; it prints "ok", or exits with 77 if it does not apply.
+Each is a separate process, an MPI singleton, that compares its recorded stacks with those that Python reports.
+It prints "ok", or exits with 77 if it does not apply.
 """
 import argparse
 import os
@@ -18,11 +18,11 @@ SKIPPED = 77
 
 def run(case, options, directory, scratch):
     environment = dict(os.environ, LD_PRELOAD=options.shim, ROLLCALL_DIR=directory, PYTHONDONTWRITEBYTECODE="1",
-                       # Open MPI's singletons all make, and remove, one directory of the same name there.
+                       # All singletons of Open MPI create and remove a directory of the same name in TMPDIR.
                        TMPDIR=scratch,
                        ROLLCALL_TEST_MPI=options.mpi, ROLLCALL_TEST_HELPER=options.helper,
                        ROLLCALL_TEST_EMBEDDING=options.embedding,
-                       # Nothing but this process: no daemon, no network.
+                       # Open MPI starts no daemon and uses no network.
                        OMPI_MCA_ess_singleton_isolated="1", OMPI_MCA_btl="self")
     if case == "asked":
         environment["ROLLCALL_PYTHON"] = "0"

@@ -1,4 +1,4 @@
-"""Every way of calling that a Python stack can show: each recorded stack is Python's own."""
+"""Calls MPI from every kind of Python frame: each recorded stack must equal the one that Python reports."""
 import functools
 import os
 import sys
@@ -15,7 +15,7 @@ runs = []
 
 
 def call():
-    barrier(); compare()  # noqa: E702: the call and the look back are on one line
+    barrier(); compare()  # noqa: E702: compare() requires the line of the call
     runs.append(1)
 
 
@@ -104,8 +104,8 @@ except ValueError:
 finally:
     call()
 
-# Code that comes and goes, at the same addresses, with as many lines or other ones: a stale name or
-# line would show. Equal code is stored once, however often it is compiled.
+# Code objects are created and freed at the same addresses, with equal or different lines, so that a stale name
+# or line is detected. Equal code must be stored once, however often it is compiled.
 before = expect.the_ring.used(11)[1]
 for i in range(300):
     blank = "\n" * (i % 3)

@@ -1,5 +1,5 @@
-"""A sub-interpreter calls MPI. To 3.11 the thread's state is found by a key that knows the main interpreter's
-only: the stack must be unreadable then, not the main interpreter's. From 3.12 on it is its own."""
+"""A sub-interpreter calls MPI. Up to 3.11 the shim finds the thread's state by a key that holds only that of the
+main interpreter, so the stack must be recorded as unreadable. From 3.12 on it must be the sub-interpreter's."""
 import os
 import sys
 import threading
@@ -39,7 +39,7 @@ def run():
         assert names[:3] == ["barrier", "inside", "<module>"], names
     else:
         assert path.end == "unreadable" and not path.frames, path.end
-    # The main interpreter meanwhile.
+    # Stacks of the main interpreter must stay readable.
     mpi.barrier(); expect.compare()  # noqa: E702
     interpreters.destroy(interpreter)
     mpi.barrier(); expect.compare()  # noqa: E702

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Validates files against their published schemas: *.sarif by JSON Schema, *.xml by JUnit's XSD.
 
-Runs under the system's Python, which Debian's python3-jsonschema belongs to. Exit code 1 and a line for each
-problem if something is wrong; 77 if a validator is not installed.
+Runs under the system's Python, for which Debian's python3-jsonschema is installed. Exit code 1 and a line for each
+problem if a file is invalid; 77 if a validator is not installed.
 """
 
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates reports of rollcall against their schema: verdict.py SCHEMA FILE, which is a JSON array of reports.
 
-Runs under the system's Python, which Debian's python3-jsonschema belongs to. Exit code 77 if that is not installed.
+Runs under the system's Python, for which Debian's python3-jsonschema is installed. Exit code 77 without it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The case that the recipe finds: a test that only some ranks continue makes the others hang."""
+"""The case that the recipe finds: only some ranks continue a test, so that the others hang."""
 
 import os
 

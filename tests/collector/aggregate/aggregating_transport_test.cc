@@ -157,7 +157,29 @@ TEST_F(AggregatorOverGrpcTest, DisconnectsAgentsWhenTheCollectorIsLost) {
   WaitForRelayed(1);
   const uint64_t before = agent->connection();
   collector_->Disconnect();
-  EXPECT_TRUE(WaitOn(agent.get(), [&] { return agent->connection() != before; }));
+  EXPECT_TRUE(WaitOn(agent.get(), [&] {
+    transport_->Receive();
+    return agent->connection() != before;
+  }));
+}
+
+// The thread that relays messages may notice the end of the connection before the aggregator's own
+// agent reads the shutdown.
+TEST_F(AggregatorOverGrpcTest, ForwardsShutdownThatPrecedesTheEndOfTheConnection) {
+  const auto agent = Connect(Aggregate(), "a");
+  WaitForRelayed(1);
+  collector_->SetRoom(false);
+  agent->Send(agent->connection(), Says("b"));
+  ASSERT_TRUE(collector_->WaitForRefusals(1));
+  rpc::CollectorMessage message;
+  message.mutable_shutdown()->set_keep(true);
+  collector_->Ask(message);
+  collector_->Disconnect();
+  ASSERT_TRUE(collector_->WaitForRefusals(4)) << "the agent was refused";
+  transport_->Receive();
+  std::vector<rpc::CollectorMessage> got;
+  ASSERT_TRUE(WaitOn(agent.get(), [&] { return !(got = agent->Receive()).empty(); }));
+  EXPECT_TRUE(got[0].has_shutdown());
 }
 
 TEST_F(AggregatorOverGrpcTest, KeepsMessagesInOrderWhileTheCollectorAcceptsNone) {

@@ -1,5 +1,5 @@
-# Callbacks run when a rank's own loss improves; one of them has a barrier in it. C code of the interpreter
-# (sort with a key, map) lies between the Python frames.
+# Callbacks run when a rank's own loss improves; one of them contains a barrier. C code of the interpreter
+# (sort with a key, map) is between the Python frames.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=2 waiting=0,1 op=MPI_Barrier seq=3

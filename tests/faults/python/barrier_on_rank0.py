@@ -1,5 +1,5 @@
-# Rank 0 alone calls a barrier before it saves; the others go on to the reduction. Natively both calls
-# come from the interpreter's loop: only the Python lines show the branch.
+# Only rank 0 calls a barrier before it saves; the others continue to the reduction. Both native call paths
+# lead through the interpreter's loop: only the Python lines differ.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=MPI_Barrier seq=2

@@ -1,5 +1,5 @@
-# Every third step rank 0 alone reduces a metric to log it. It is the same operation with the same
-# arguments as the gradients', so that it pairs with those of the others, until the last step.
+# Every third step only rank 0 reduces a metric to log it. The operation and its arguments are those of the
+# gradients, so that it matches the gradient reductions of the others until the last step.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=MPI_Allreduce seq=4

@@ -1,5 +1,5 @@
-# Code that lies in no file, as in a notebook: rank 1's generator is closed before its last reduction. The line
-# is known all the same; there is no source to show.
+# Code that is in no file, as in a notebook: rank 1's generator is closed before its last reduction. The line
+# number is recorded; there is no source line to show.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uneven-iterations culprits=1 waiting=0,2 op=MPI_Allreduce seq=4

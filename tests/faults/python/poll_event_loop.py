@@ -1,5 +1,5 @@
-# Both ranks test a request now and then, as an event loop does between its other tasks, and each sends
-# when its own task, which reads from another process, is done.
+# Both ranks test a request repeatedly, as an event loop does between its other tasks. Each sends when its own
+# task, which reads from another process, is complete.
 #
 # rollcall-test: ranks=2
 # expect: none

@@ -1,5 +1,5 @@
 # A file is missing on rank 2, whose handler raises another exception. The same exception is caught on rank 0,
-# which goes on: that one ends nothing.
+# which continues.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uncaught-exception culprits=2 waiting=0,1 op=MPI_Allreduce seq=2

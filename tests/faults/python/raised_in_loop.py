@@ -1,4 +1,4 @@
-# A bad sample raises on rank 1, and nobody catches it: Python's exit waits in MPI_Finalize, the others in
+# A bad sample raises an uncaught exception on rank 1: Python's exit waits in MPI_Finalize, the other ranks in
 # the loop.
 #
 # rollcall-test: ranks=3 outcome=hung

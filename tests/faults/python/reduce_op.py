@@ -1,4 +1,4 @@
-# Rank 1 asks for the maximum where the others ask for the sum: all return, with a wrong result.
+# Rank 1 reduces with the maximum, the others with the sum: all calls return, with a wrong result.
 #
 # rollcall-test: ranks=3 outcome=finished
 # expect: kind=op-mismatch culprits=1 waiting=none op=MPI_Allreduce seq=2

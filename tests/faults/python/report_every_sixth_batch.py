@@ -1,4 +1,4 @@
-# All report every sixth batch; rank 2's loader yields 13 batches, the others' 14.
+# All ranks report every sixth batch; rank 2's loader yields 13 batches, the others' 14.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uneven-iterations culprits=2 waiting=0,1 op=MPI_Allreduce seq=16

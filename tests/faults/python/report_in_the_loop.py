@@ -1,4 +1,4 @@
-# Rank 0 gathers a report every fourth batch, behind the batch's own reduction: it is still in the loop.
+# Only rank 0 gathers a report every fourth batch, after the batch's reduction, inside the loop.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=MPI_Gather seq=5

@@ -1,5 +1,5 @@
-# Rank 0 alone writes the checkpoint, and what it writes is gathered from all ranks: the collective hides
-# in a property.
+# Only rank 0 writes the checkpoint, whose data are gathered from all ranks: a property contains the
+# collective.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=MPI_Allgather seq=4

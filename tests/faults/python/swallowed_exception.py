@@ -1,4 +1,4 @@
-# A bad batch raises on rank 1; the handler returns early, past the reduction that the others wait in.
+# A bad batch raises on rank 1; the handler returns early and skips the reduction in which the others wait.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=1 waiting=0,2 op=MPI_Allreduce seq=6

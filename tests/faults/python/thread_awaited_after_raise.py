@@ -1,5 +1,5 @@
-# Rank 1 raises while another thread of it waits for work: the interpreter joins that thread, which never ends,
-# before it runs what is registered with atexit, and does not come to MPI_Finalize.
+# Rank 1 raises while another thread of it waits for work. The interpreter joins that thread, which never ends,
+# before it runs the atexit functions, and does not reach MPI_Finalize.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uncaught-exception culprits=1 waiting=0,2 op=MPI_Allreduce seq=4

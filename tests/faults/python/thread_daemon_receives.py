@@ -1,5 +1,5 @@
-# Each rank has a daemon thread in a receive, which answers whoever asks; the main threads compute, rank
-# 0's in the interpreter, rank 1's asleep, before they ask.
+# Each rank has a daemon thread that receives the messages of the other rank. The main threads are busy before
+# they send: rank 0's computes in the interpreter, rank 1's sleeps.
 #
 # rollcall-test: ranks=2
 # expect: none

@@ -1,4 +1,4 @@
-# Workers of a concurrent.futures pool call MPI: some receive, some work before they send, and the main
+# Workers of a concurrent.futures pool call MPI: some receive, some compute before they send. The main
 # thread waits for their results.
 #
 # rollcall-test: ranks=2
@@ -13,7 +13,7 @@ other = 1 - comm.rank
 
 
 def exchange(task):
-    # The ranks take turns in who is late.
+    # The ranks alternate in being late.
     if task % 2 == comm.rank:
         time.sleep(QUIET_S)
         comm.send(task, dest=other, tag=task)

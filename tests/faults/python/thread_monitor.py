@@ -1,5 +1,5 @@
-# A monitor thread as of a progress bar wakes twice a second; rank 0's main thread works for seconds, those
-# of the others wait for its result. Correct: mpi4py asks for MPI_THREAD_MULTIPLE.
+# A monitor thread, as of a progress bar, wakes twice a second. Rank 0's main thread computes for seconds, and
+# those of the others wait for its result. Correct: mpi4py asks for MPI_THREAD_MULTIPLE.
 #
 # rollcall-test: ranks=3
 # expect: none

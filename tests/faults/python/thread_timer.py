@@ -1,5 +1,5 @@
-# Rank 0's main thread waits for an event, which a timer sets later, and then sends what the others are
-# waiting for; a service thread waits in a receive besides.
+# Rank 0's main thread waits for an event that a timer sets later, and then sends the message that the others
+# wait for. A service thread also waits in a receive.
 #
 # rollcall-test: ranks=2
 # expect: none

@@ -1,4 +1,4 @@
-# Rank 2's data loader yields one batch less, so that it reaches the last gathering early.
+# Rank 2's data loader yields one batch less, so that it reaches the last gather early.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uneven-iterations culprits=2 waiting=0,1 op=MPI_Allreduce seq=5

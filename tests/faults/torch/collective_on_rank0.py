@@ -1,4 +1,4 @@
-# Every tenth step rank 0 alone gathers the losses to log them.
+# Every tenth step only rank 0 gathers the losses to log them.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=any seq=any certainty=likely

@@ -1,5 +1,5 @@
-# Rank 2 raises over a damaged sample. The exception ends the training and not the process: at its end Python joins the
-# thread that writes checkpoints, which is never told to stop.
+# Rank 2 raises an exception for a damaged sample. It ends the training but not the process: at exit Python joins the
+# thread that writes checkpoints, which never receives the request to stop.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=rank-died culprits=2 waiting=0,1 op=any seq=any certainty=likely

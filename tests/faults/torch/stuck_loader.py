@@ -1,4 +1,4 @@
-# A worker process of rank 1's data loader blocks on a pipe that nobody writes to: rank 1 waits for its batch, and the
+# A worker process of rank 1's data loader blocks on a pipe without a writer: rank 1 waits for its batch, and the
 # others for its gradients.
 #
 # rollcall-test: ranks=3 outcome=hung

@@ -1,5 +1,5 @@
-# Rank 2 has one batch less than the others and no Join: they wait for its gradients, and it for them in
-# the barrier behind the training.
+# Rank 2 has one batch less than the others and no Join: they wait for its gradients, and rank 2 waits for
+# them in the barrier after the training.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uneven-iterations culprits=2 waiting=0,1 op=any seq=any certainty=likely

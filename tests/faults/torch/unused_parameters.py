@@ -1,5 +1,5 @@
-# In the last step the batch of rank 1 needs only one branch of the model: the gradients of the other one are never
-# reduced there, and the others wait for them, while rank 1 gathers the losses.
+# In the last step the batch of rank 1 needs only one branch of the model. Rank 1 never reduces the gradients of the
+# other branch, for which the others wait, and gathers the losses.
 #
 # rollcall-test: ranks=3 outcome=hung
 # expect: kind=uneven-iterations culprits=1 waiting=0,2 op=any seq=any certainty=likely

@@ -1,5 +1,5 @@
 """Drives NCCL through ctypes by the library's full path, like vLLM's pynccl: argv is the path of
-libnccl, that of libcudart, and --fault, with which the last rank leaves out the second reduction."""
+libnccl, the path of libcudart, and --fault, with which the last rank omits the second reduction."""
 
 import ctypes
 import os

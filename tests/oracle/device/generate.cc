@@ -18,7 +18,7 @@ class Planter {
   Planter(Random* random, Generated* generated)
       : random_(*random), program_(generated->program), planted_(generated->planted) {}
 
-  // False if there is no place for it in this program.
+  // Returns false if the program has no place for the fault.
   bool Plant() {
     switch (planted_.kind) {
       case FaultKind::kSkipped:
@@ -53,7 +53,7 @@ class Planter {
     return true;
   }
 
-  // The culprits run one round less, or one more than the others.
+  // Makes the culprits run one iteration less or one more than the other ranks.
   void Uneven(int rounds) {
     Choose(program_.comms[0]);
     const bool more = Chance(&random_, 50);
@@ -74,14 +74,14 @@ class Planter {
   std::vector<Op>& Code(int rank) { return program_.code[static_cast<size_t>(rank)]; }
   const Op& At(const Place& place) { return Code(place.rank)[static_cast<size_t>(place.at)]; }
 
-  // A minority of the members, or half of them.
+  // Draws a minority of the members, or half of them, as the culprits.
   void Choose(std::vector<int> members) {
     Culprits culprits = DrawCulprits(&random_, std::move(members));
     planted_.ranks = std::move(culprits.ranks);
     planted_.tie = culprits.tie;
   }
 
-  // Anywhere in the program that suits.
+  // Draws one of the operations for which `suits` returns true, if there are any.
   template <typename Suits>
   std::optional<Place> Somewhere(Suits suits) {
     std::vector<Place> places;
@@ -121,7 +121,7 @@ class Planter {
         ++op.count;
         break;
       default:
-        op.line += 5;  // an extra one
+        op.line += 5;  // an extra call
     }
     return op;
   }
@@ -132,7 +132,7 @@ class Planter {
     if (!place) return false;
     const Op op = At(*place);
     Choose(program_.Members(op.comm));
-    // Under the condition each time, or in one round only.
+    // The fault occurs in every iteration, or in one only.
     const bool always = Chance(&random_, 60);
     for (const int r : planted_.ranks) {
       std::vector<Op> changed;
@@ -157,7 +157,7 @@ class Planter {
     return true;
   }
 
-  // One more start than ends.
+  // Inserts an ncclGroupStart without an ncclGroupEnd.
   bool OpenGroup() {
     const auto place = Somewhere([](const Op& op) { return IsOnDevice(op.what); });
     if (!place) return false;
@@ -184,7 +184,7 @@ class Planter {
     planted_.ranks = {r};
     std::vector<Op>& ops = Code(r);
     if (planted_.kind == FaultKind::kLeftEarly) {
-      // It waits for what it has enqueued, and is done.
+      // The rank waits for the operations that it has enqueued, and then ends.
       const int depth =
           static_cast<int>(std::count_if(ops.begin(), ops.begin() + place->at,
                                          [](const Op& op) { return op.what == Do::kGroupStart; }) -

@@ -35,7 +35,7 @@ class Comparison {
   }
 
  private:
-  // Did everybody come to the end who is not dead, or stalled?
+  // Returns whether all ranks that are neither dead nor stalled reached their ends.
   bool Survivors(const Outcome& outcome) const {
     for (size_t r = 0; r < outcome.ends.size(); ++r) {
       const Status status = seen_.state.ranks[r].status;
@@ -51,8 +51,8 @@ class Comparison {
                     FoldRanks(finding.waiting)));
   }
 
-  // Are there calls that do not fit, on a communicator of the trace's (kNoIndex: any)? Under one
-  // number (0: of a message), or from there on.
+  // Returns whether there are calls that do not match on a communicator of the trace (kNoIndex:
+  // any), with this number (0: messages) or, with `from_there_on`, with this or a later one.
   bool Misfits(uint32_t communicator, uint64_t number, bool from_there_on) const {
     return std::any_of(
         machine_.meetings().begin(), machine_.meetings().end(), [&](const Meeting& meeting) {
@@ -82,7 +82,8 @@ class Comparison {
     };
     const Program& program = generated_.program;
     const bool suspected = finding.certainty == Certainty::kSuspected;
-    // Where devices do not tell, hosts know little of what runs there: a suspicion may be wrong.
+    // If devices write no completion marks, little is recorded of their progress: a suspicion may
+    // be wrong.
     const bool dark = seen_.knowledge != ring::GpuKnowledge::kMarks;
     const bool faulty = generated_.planted.kind != FaultKind::kNone;
     if (suspected && dark && faulty && seen_.ended) return;
@@ -100,7 +101,8 @@ class Comparison {
         return Only(finding, "does not stall",
                     [&](int rank) { return status(rank) == Status::kStalled; });
       case VerdictKind::kGpuStalled:
-        // Of those that lack what others have, some may wait for the one that stalls.
+        // A suspicion may name only ranks that wait for the stalled one: they, too, lack operations
+        // that others have.
         if (program.stuck_rank == kNone || !(suspected || Names(finding, program.stuck_rank))) {
           Violation(finding, "its device does not stall");
         }
@@ -124,7 +126,7 @@ class Comparison {
         break;
     }
     if (!finding.hangs) return;
-    // It says itself that the host may stand still between the two calls.
+    // The finding itself states that the host may be blocked between the two calls.
     const bool says_so = finding.kind == VerdictKind::kGroupMisuse && suspected;
     if (!erroneous && !says_so && by_itself_ && synchronous_.complete) {
       Violation(finding, "a hang is found where everything completes");
@@ -146,18 +148,18 @@ class Comparison {
     if (result_.report.findings.empty()) return Hit::kMissed;
     const Finding& first = result_.report.findings[0];
     if (first.kind == VerdictKind::kInconclusive) return Hit::kInconclusive;
-    // Nobody is to blame, and nobody is blamed.
+    // No rank is a culprit, and the finding is about the transport.
     if (planted.ranks.empty() && first.kind == VerdictKind::kTransportStalled) return Hit::kExact;
     const auto is_planted = [&](int rank) {
       return std::find(planted.ranks.begin(), planted.ranks.end(), rank) != planted.ranks.end();
     };
-    // Either end of a message may be wrong, and any rank of a ring.
+    // Either end of a message, and any rank of a ring, may be named as the culprit.
     if ((planted.kind == FaultKind::kLostMessage || planted.kind == FaultKind::kFaceToFace) &&
         !first.culprits.empty() &&
         std::all_of(first.culprits.begin(), first.culprits.end(), is_planted)) {
       return Hit::kExact;
     }
-    if (result_.stuck && !first.hangs) return Hit::kNobody;  // that it hangs must be said, too
+    if (result_.stuck && !first.hangs) return Hit::kNobody;  // the hang must be reported, too
     if (first.culprits == planted.ranks) return Hit::kExact;
     const bool two = first.communicator != kNoIndex &&
                      seen_.trace.communicators[first.communicator].ranks.size() == 2;
@@ -172,7 +174,7 @@ class Comparison {
   const Observation& seen_;
   Outcome permissive_;
   Outcome synchronous_;
-  bool by_itself_ = false;  // it needs no luck: no operation that returns early
+  bool by_itself_ = false;  // completes even if no operation returns early
   Judgement result_;
 };
 

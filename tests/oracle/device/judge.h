@@ -15,8 +15,8 @@ namespace rollcall::oracle::device {
 //  - A proven hang cannot be resolved by any library, even if stalled hosts and devices
 //    continue; or calls with one number (or the two ends of a message) do not match.
 //  - No hang is found if all ranks complete in any case.
-//  - Only mismatched calls are called mismatched, only dead ranks dead, only stalled hosts and
-//    devices stalled, and only ranks that left a group open are reported for it.
+//  - Only mismatched calls are reported as mismatched, only dead ranks as dead, only stalled hosts
+//    and devices as stalled, and only ranks that left a group open as such.
 //  - Something is found if collectives that were made do not match and no rank moves any more.
 //  - Nothing is found in a correct program, neither in its middle nor at its end.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);

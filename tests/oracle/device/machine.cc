@@ -71,7 +71,8 @@ bool Machine::Fit(const State* state, const Meeting& meeting) const {
   return true;
 }
 
-// First in its stream, with everything that was enqueued at once with it.
+// Returns whether the operation is at the head of its stream, possibly with others of the same
+// launch, and the device is not stuck at it.
 bool Machine::IsAtHead(const State& state, int rank, int at) const {
   const Cell& cell = CellOf(state, rank, at);
   if (cell.launch == 0) return false;
@@ -86,7 +87,7 @@ bool Machine::IsAtHead(const State& state, int rank, int at) const {
   return state.devices_resume || rank != program_.stuck_rank || at != program_.stuck_at;
 }
 
-// Has the device come to it, and so may have done its part?
+// Returns whether the device has reached the operation and so may have done its part of it.
 bool Machine::HasCome(const State& state, Library library, int rank, int at) const {
   const Cell& cell = CellOf(state, rank, at);
   if (cell.done) return true;
@@ -97,7 +98,7 @@ bool Machine::HasCome(const State& state, Library library, int rank, int at) con
   return (!ended || early) && IsAtHead(state, rank, at);
 }
 
-// Does `rank` get something that `other` has?
+// Returns whether `rank` receives data of `other` in the operation.
 bool Machine::Needs(int rank, const Op& op, int other) const {
   switch (op.what) {
     case Do::kBroadcast:
@@ -123,7 +124,7 @@ bool Machine::MayComplete(const State& state, Library library, int rank, int at)
       meeting.number == program_.frozen_number) {
     return false;
   }
-  // Never successfully; what it does instead, nobody promises.
+  // Mismatched operations never complete successfully; their behaviour is undefined.
   if (!fits_[m] && (library != Library::kAsDecided || !state.wrong_calls_pass)) return false;
   const bool early = fits_[m] && (library == Library::kPermissive ||
                                   (library == Library::kAsDecided && cell.early));
@@ -140,7 +141,7 @@ bool Machine::MayReturn(const State& state, int rank) const {
   const RankState& host = state.ranks[static_cast<size_t>(rank)];
   const Op& op = At(rank, host.at);
   if (op.what == Do::kHostBarrier) {
-    // All ranks have come to as many barriers.
+    // A barrier returns when all ranks have entered as many barriers as this rank.
     const auto barriers = [&](int r) {
       int count = 0;
       for (int at = 0; at < static_cast<int>(program_.code[static_cast<size_t>(r)].size()); ++at) {
@@ -221,7 +222,7 @@ void Machine::Enter(int r, State* state) const {
       if (rank.depth == 0) cells[static_cast<size_t>(at)].launch = ++rank.launches;
       return;
   }
-  rank.at = at;  // it stands there
+  rank.at = at;  // the host stays at this call
 }
 
 void Machine::Take(const Step& step, State* state) const {

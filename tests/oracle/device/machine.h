@@ -36,7 +36,7 @@ enum class Library {
 
 struct Cell {          // the state of one operation on a device
   bool early = false;  // kAsDecided
-  int launch = 0;      // when it was enqueued, counted by rank from 1; 0: not yet
+  int launch = 0;      // number of its launch, by rank from 1; 0: not enqueued yet
   bool done = false;
 };
 
@@ -102,11 +102,11 @@ class Machine {
   bool IsAtHead(const State& state, int rank, int at) const;
   bool HasCome(const State& state, Library library, int rank, int at) const;
   bool Needs(int rank, const Op& op, int other) const;
-  bool Fit(const State* state, const Meeting& meeting) const;  // nullptr: all ever made
+  bool Fit(const State* state, const Meeting& meeting) const;  // nullptr: all in the code
 
   const Program& program_;
   std::vector<Meeting> meetings_;
-  std::vector<bool> fits_;                    // by meeting: all calls that are ever made
+  std::vector<bool> fits_;                    // by meeting: all calls in the code match
   std::vector<std::vector<int>> meeting_of_;  // by rank and index; kNone: not on a device
 };
 

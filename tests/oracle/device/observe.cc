@@ -65,7 +65,8 @@ class Observer {
     result_.ended = false;
   }
 
-  // Nobody sees what a device does, nor the waiting where nothing of CUDA's is wrapped.
+  // Returns whether a call of a host is recorded: waits for the device are not if no CUDA function
+  // is wrapped.
   bool IsSeen(Do what) const { return !IsSync(what) || result_.knowledge != GpuKnowledge::kNone; }
 
   void Take(const Step& step) {
@@ -82,7 +83,8 @@ class Observer {
     }
   }
 
-  // The last launch on the stream of `comm`, or on any, that was enqueued before the call at `at`.
+  // Returns the last launch on the stream of `comm`, or with `any` on any stream, that was enqueued
+  // before the call at `at`.
   int LastLaunch(int rank, int at, int comm, bool any) const {
     int last = 0;
     for (int i = 0; i < at; ++i) {
@@ -103,7 +105,7 @@ class Observer {
     }
   }
 
-  // What a host is seen doing in the end.
+  // Writes the last event of a host, as it is recorded at the time of the observation.
   void CurrentEvent(int r) {
     const RankState& host = result_.state.ranks[static_cast<size_t>(r)];
     const Op& op = machine_.At(r, host.at);
@@ -136,7 +138,8 @@ class Observer {
     }
   }
 
-  // As ring_device.cc reads it of a ring: AddCall() and AddHostWait().
+  // Collects calls and waits as AddCall() and AddHostWait() in ring_device.cc do from a ring, and
+  // simulates the streams.
   void Analyze() {
     std::vector<DeviceCall> calls;
     std::vector<HostWait> waits;
@@ -214,7 +217,7 @@ class Observer {
     }
   }
 
-  // Every launch up to this one is known to be complete.
+  // Returns the last launch of those that are, with all before them, recorded as complete.
   int Completed(int r, int comm) const {
     if (result_.knowledge == GpuKnowledge::kNone) return 0;
     if (result_.knowledge == GpuKnowledge::kWaits) {

@@ -1,7 +1,6 @@
 // Runs a program once, with a random order of steps and a library that decides at random, and
 // builds the trace that the ring importer would build of such a job: the calls of the hosts, the
-// progress of each device that its host knows, and the rest as determined by
-// collector/import/device_work.h.
+// recorded progress of each device, and the rest as determined by collector/import/device_work.h.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_OBSERVE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_OBSERVE_H_
 

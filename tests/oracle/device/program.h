@@ -2,8 +2,8 @@
 // that runs what its host enqueues (machine.h).
 //
 //   ranks 2, comm 0 on stream 0: 0,1
-//   rank 0:  12 ncclAllReduce 2xncclFloat32;  14 ncclSend peer=1 2xncclFloat32;  19 SyncAll;  990
-//   End; rank 1:  …
+//   rank 0:  12 ncclAllReduce 2xncclFloat32;  14 ncclSend peer=1 2xncclFloat32;  990 End
+//   rank 1:  …
 //
 // The number before an operation is its line, which is its call site. Peers and roots are ranks in
 // the operation's communicator, which has one stream on all its members.

@@ -151,7 +151,7 @@ void Writer::Sync(int rank, int percent) {
 
 void Writer::NextLine() {
   line_ += 10;
-  // Some steps are a function's, called from main().
+  // Some steps are in a function that main() calls.
   outer_line_ = Chance(&random_, 30) ? line_ : 0;
 }
 

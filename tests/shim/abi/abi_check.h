@@ -1,9 +1,9 @@
-// Compares the words of proto/functions.def and the facts of shim/library.cc with one vendor's
-// mpi.h.
+// Compares the parameters in proto/functions.def and the constants in shim/library.cc with one
+// vendor's mpi.h.
 //
-// To be included once, after VENDOR_FLAVOR is defined, in a translation unit that finds that mpi.h.
-// The vendor's declarations go into a namespace, so that a function it lacks is found to be
-// `Absent` outside.
+// Include this file once, after VENDOR_FLAVOR is defined, in a translation unit whose include path
+// has that mpi.h. The vendor's declarations are put into a namespace, so that the name of a
+// function that it lacks denotes an `Absent` of the enclosing namespace.
 #ifndef ROLLCALL_TESTS_SHIM_ABI_ABI_CHECK_H_
 #define ROLLCALL_TESTS_SHIM_ABI_ABI_CHECK_H_
 
@@ -20,8 +20,8 @@
 
 namespace abi {
 
-// What a name means that the vendor does not declare. Not in the global namespace, where C
-// functions of the same name would be.
+// The type of a name that the vendor does not declare. It is not in the global namespace, where it
+// would conflict with C functions of the same name.
 struct Absent {};
 #define FUNCTION(id, name, kind, rule, large, ...) \
   [[maybe_unused]] static Absent MPI_##name;       \
@@ -46,7 +46,8 @@ namespace abi::vendor {
 namespace shim = rollcall::shim;
 namespace roles = rollcall::shim::roles;
 
-// What a handle's word has to be. Other words are compared by their C type alone.
+// The vendor's type of a parameter that is a handle, by role. Other parameters are compared by
+// their C type only.
 template <typename Role>
 struct HandleOf {
   using type = void;
@@ -108,7 +109,7 @@ template <typename T>
 inline constexpr bool kIsWideInteger = std::is_integral_v<T>&& std::is_signed_v<T> &&
                                        sizeof(T) == 8;
 
-// const and the depth of it do not change how an argument travels.
+// Removes const at every pointer level: it does not change how an argument is passed.
 template <typename T>
 struct Bare {
   using type = std::remove_cv_t<T>;
@@ -118,7 +119,7 @@ struct Bare<T*> {
   using type = typename Bare<std::remove_cv_t<T>>::type*;
 };
 
-// Whether `Ours` is how `Theirs` travels, for a parameter of this role.
+// Returns whether a parameter of this role and of type `Theirs` is passed like one of type `Ours`.
 template <typename Role, typename Ours, typename Theirs>
 constexpr bool Travels() {
   using Handle = typename HandleOf<Role>::type;
@@ -147,7 +148,7 @@ struct TypeOf<true, Role> {
   using type = typename Role::large_type;
 };
 
-// 0: as described; 1: not; 2: the vendor has no such function.
+// 0: the parameters match; 1: they do not match; 2: the vendor has no such function.
 template <bool kLarge, typename Function, typename... Roles>
 struct Compare {
   static constexpr int kResult = 2;
@@ -191,7 +192,7 @@ inline void Expect(const char* what, uint64_t ours, uint64_t theirs) {
   ++failures;
 }
 
-// Only MPI 4.0 has all of them.
+// Versions before MPI 4.0 do not have all functions.
 inline constexpr bool kMayLack = MPI_VERSION < 4;
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 inline constexpr bool kMayLackExtensions = false;

@@ -1,5 +1,5 @@
-// shim/nccl/driver.h against a real cuda.h: the name that each of its macros stands for, as many
-// parameters, and each of the same size.
+// Compares shim/nccl/driver.h with a real cuda.h: for each function, the name that the macro of
+// cuda.h expands to, the number of parameters, and the size of each.
 #include <cuda.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// proto/cuda_forms.def against CUDA's headers: what its functions are called where each thread has
-// a default stream of its own.
+// Compares proto/cuda_forms.def with CUDA's headers: the names of the functions if each thread has
+// its own default stream.
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include <cuda.h>
 #include <cuda_runtime_api.h>

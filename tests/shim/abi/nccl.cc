@@ -1,7 +1,7 @@
-// proto/nccl_functions.def and shim/nccl/roles.h against a real nccl.h: for each function that this
-// version declares, as many parameters, and each of the same size and class of register. CMake
-// makes nccl_declared.h, with IF_DECLARED_X(...) for each name of the table: its arguments if the
-// header has the function, else nothing.
+// Compares proto/nccl_functions.def and shim/nccl/roles.h with a real nccl.h: for each function
+// that this version declares, the number of parameters, and the size and register class of each.
+// CMake generates nccl_declared.h with a macro IF_DECLARED_X(...) for each name of the table. It
+// expands to its arguments if the header declares the function, otherwise to nothing.
 #include <nccl.h>
 #if NCCL_VERSION_CODE >= 22800
 #include <nccl_device.h>
@@ -23,7 +23,7 @@ namespace roles = rollcall::shim::nccl::roles;
 int g_differences = 0;
 int g_compared = 0;
 
-// By value in memory, in a vector register, or in a general one.
+// Returns how a value is passed: 0 in memory, 1 in a vector register, 2 in a general register.
 template <typename T>
 constexpr int RegisterClass() {
   return std::is_class_v<T> ? 0 : std::is_floating_point_v<T> ? 1 : 2;

@@ -5,8 +5,8 @@
 
 namespace abi::vendor {
 
-// Open MPI's handles are addresses of exported objects: the names that library.cc looks up are
-// right if they lead to what mpi.h's macros mean.
+// Open MPI's handles are addresses of exported objects. Checks that the names that library.cc looks
+// up give the addresses that the macros of mpi.h give.
 static void CompareObjects() {
   const auto object = [](const char* name, const void* theirs) {
     Expect(name, reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, name)),

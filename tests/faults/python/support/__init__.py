@@ -1,4 +1,4 @@
-"""What the Python fault programs share: MPI, the fault switch, and the safety net."""
+"""Code that the Python fault programs share: MPI, the fault switch, and a time limit."""
 
 import argparse
 import array
@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-# No program outlives two minutes, whatever becomes of the test that started it.
+# Every program ends after two minutes, even if the test that started it ended.
 signal.alarm(120)
 
 _parser = argparse.ArgumentParser()
@@ -16,11 +16,11 @@ _parser.add_argument("quiet_s", nargs="?", type=float, default=2.5)
 _args = _parser.parse_args()
 
 FAULT = _args.fault
-# How long a correct program is quiet between its messages (`arguments:` in the header comment).
+# Time that a correct program spends between its messages (`arguments:` in the header comment).
 QUIET_S = _args.quiet_s
 
 if _args.ctypes:
-    # Where packages lie: a verdict shows the programs' lines, not those of what stands in for mpi4py.
+    # A verdict skips frames in site-packages: it shows the programs' lines, not those of the mpi4py substitute.
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "site-packages"))
     from ctypes_mpi import load
     MPI = load(_args.ctypes)
@@ -33,6 +33,6 @@ def doubles(*values):
 
 
 def report(comm, what, value):
-    """Rank 0 prints a result: a run under rollcall must print what the bare run prints."""
+    """Prints a result on rank 0: a run under rollcall must print the same as the bare run."""
     if comm.rank == 0:
         print(what, value, flush=True)

@@ -1,4 +1,4 @@
-"""What the PyTorch fault programs share: the process group, a model, the fault switch, and the safety net.
+"""Code that the PyTorch fault programs share: the process group, a model, the fault switch, and a time limit.
 
 The launcher (tests/jobs/torch_ranks.py) sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT as torchrun does.
 """
@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-# No program outlives two minutes, whatever becomes of the test that started it.
+# Every program ends after two minutes, even if the test that started it ended.
 signal.alarm(120)
 
 _parser = argparse.ArgumentParser()
@@ -29,7 +29,7 @@ torch.manual_seed(RANK)
 
 
 def wrap(model, **options):
-    """The model as every rank trains it, with its optimizer."""
+    """Returns the model as every rank trains it, and its optimizer."""
     model = DistributedDataParallel(model, **options)
     return model, torch.optim.SGD(model.parameters(), lr=0.01)
 
@@ -39,7 +39,7 @@ def batch(size=64):
 
 
 def report(what, value):
-    """Rank 0 prints a result: a run that somebody looks at must print what the bare run prints."""
+    """Prints a result on rank 0: an observed run must print the same as the bare run."""
     if RANK == 0:
         print(what, "%.6f" % value, flush=True)
     dist.destroy_process_group()
