@@ -16,6 +16,8 @@ namespace {
 
 // A finding may name thousands of ranks that did the same.
 constexpr size_t kMaxNamed = 8;
+// A process that is behind others is compared with this many of their classes.
+constexpr size_t kMaxClasses = 4;
 // Non-blocking calls that a process may have made since.
 constexpr uint64_t kRecordsBesides = 4;
 // Some members of a communicator may have made this many calls after one that other members are
@@ -68,6 +70,19 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
                 member.process);
   }
   return classes.Representatives();
+}
+
+// Whether one of the processes has not made the newest call of the communicator.
+bool IsBehind(const Trace& trace, const Communicator& communicator,
+              const std::set<uint32_t>& processes) {
+  uint64_t newest = 0;
+  uint64_t oldest = ~uint64_t{0};
+  for (const uint32_t index : communicator.members) {
+    const Member& member = trace.members[index];
+    newest = std::max(newest, member.entered);
+    if (processes.contains(member.process)) oldest = std::min(oldest, member.entered);
+  }
+  return oldest < newest;
 }
 
 }  // namespace
@@ -140,6 +155,15 @@ std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& repor
     } else {
       add(Representatives(trace, communicator));
     }
+  }
+  // Why a process has not made a call that others of its communicator have made shows in a
+  // comparison with these.
+  const std::set<uint32_t> named = chosen;
+  for (const Communicator& communicator : trace.communicators) {
+    if (!IsBehind(trace, communicator, named)) continue;
+    std::vector<uint32_t> processes = Representatives(trace, communicator);
+    if (processes.size() > kMaxClasses) processes.resize(kMaxClasses);
+    add(processes);
   }
   // A process that waits at another place may be part of the hang.
   Classes<uint32_t> places;

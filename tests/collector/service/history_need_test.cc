@@ -169,6 +169,23 @@ TEST(HistoryNeed, RequestsAllMembersOfASmallCommunicator) {
   EXPECT_EQ(SelectForWholeHistory(brief, Diagnose(brief), 8).size(), 8u);
 }
 
+// Ranks 0 to 3 wait at the same place as those that wait for rank 6.
+TEST(HistoryNeed, RequestsAMemberThatWaitsForTheCulprit) {
+  const Trace trace = Parse(
+      "ranks 9\n"
+      "comm first 0-3\n"
+      "comm second 4-7\n"
+      "comm pair 6,8\n"
+      "0-3: waits in Allreduce on=first sum 1xMPI_INT @ main:12\n"
+      "4,5,7: waits in Allreduce on=second sum 1xMPI_INT @ main:12\n"
+      "6,8: waits in Barrier on=pair @ main:30\n");
+  Report report;
+  Finding& finding = report.findings.emplace_back();
+  finding.world = 0;
+  finding.culprits = {6};
+  EXPECT_THAT(SelectForWholeHistory(trace, report, 9), UnorderedElementsAre(0, 4, 6));
+}
+
 TEST(HistoryNeed, TwoWholeRingsOfEightShowTheSkippedCall) {
   const Trace trace = Parse(kDrift);
   const ByNeed read = Read(trace, {}, kNewest, 4);
