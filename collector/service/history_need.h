@@ -24,8 +24,9 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes);
 
 // Indices into trace.processes, at most `most`. For each finding: its culprits and the members of
 // its communicator; if those are too many, one member of each class that made the same calls (by
-// checkpoints). Then, for each communicator on which one of these is behind, one member of
-// each class. Last, one process for each place at which processes wait. Pure.
+// checkpoints). Then, for each communicator on which one of these has not made the newest call, one
+// member of each class, of four classes at most. Last, one process for each place at which
+// processes wait. Pure.
 std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& report, size_t most);
 
 }  // namespace rollcall::service
