@@ -1,7 +1,11 @@
 # The collector with the agents of a job that is larger than this machine: tests/swarm. The tests run a small job;
 # docs/scale.md has the figures of large jobs.
 add_executable(sleeper swarm/sleeper.c)
-target_link_options(sleeper PRIVATE -static)
+include(CheckLinkerFlag)
+check_linker_flag(C -static ROLLCALL_HAVE_STATIC_LIBC)  # not every system has libc.a
+if(ROLLCALL_HAVE_STATIC_LIBC)
+  target_link_options(sleeper PRIVATE -static)
+endif()
 add_executable(swarm swarm/swarm.cc)
 # Larger jobs, by replay of recorded messages of agents.
 add_executable(replay swarm/replay.cc swarm/recorded_nodes.cc)

@@ -119,6 +119,11 @@ def check_same(job, expected, verdict, source, what, analyzed=False):
             what, "\n  ".join(differences), json.dumps(verdict.get("findings"), indent=1)))
 
 
+def code_for(verdict):
+    """The exit code of `analyze` and `check` for a verdict: a finding that is a note does not count."""
+    return FINDINGS if any(finding["weight"] == "fails" for finding in verdict["findings"]) else NOTHING_FOUND
+
+
 def check_analyze(args, variant, expected, job, directory):
     command = [args.rollcall, "analyze", "--json", "-"]
     if variant.also:
@@ -128,14 +133,14 @@ def check_analyze(args, variant, expected, job, directory):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         timeout=jobs.JOB_TIMEOUT_S, check=False)
     errors = result.stderr.decode("utf-8", "replace")
-    code = FINDINGS if expected else NOTHING_FOUND
-    if result.returncode != code:
-        fail(job, "analyze ended with %d instead of %d:\n%s\n%s" % (
-            result.returncode, code, errors, result.stdout.decode("utf-8", "replace")))
     try:
         verdict = verdicts.load(result.stdout.decode("utf-8"))
     except verdicts.VerdictError as error:
         fail(job, "analyze: %s\n%s" % (error, errors))
+    code = code_for(verdict)
+    if result.returncode != code:
+        fail(job, "analyze ended with %d instead of %d:\n%s\n%s" % (
+            result.returncode, code, errors, result.stdout.decode("utf-8", "replace")))
     check_same(job, expected, verdict, args.source, "the post-mortem verdict",
                analyzed=True)
 
@@ -187,8 +192,7 @@ def test_check(args, variant, directory, fault=True):
         code = job.wait()
         verdict = read_verdict(job, directory)
         check_same(job, variant.findings if fault else [], verdict, args.source, "check's verdict")
-        fails = any(finding["weight"] == "fails" for finding in verdict["findings"])
-        if code != (FINDINGS if fails else NOTHING_FOUND):
+        if code != code_for(verdict):
             fail(job, "ended with %s, with these findings: %s" % (
                 code, json.dumps(verdict["findings"], indent=1)))
 

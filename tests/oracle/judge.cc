@@ -125,8 +125,8 @@ class Comparison {
     return here.status == Status::kStalled && machine_.At(line, here.at).what == Do::kSleep;
   }
 
-  // Returns the minimum duration in seconds of a wait that may end without another rank (the times
-  // of issue 14).
+  // Returns how long, in seconds, a wait that may end without another rank must last for this
+  // certainty: DiagnoseOptions::LikelyAfterNs() and SuspectAfterNs().
   static int SecondsFor(Certainty certainty) {
     return certainty == Certainty::kProven ? INT_MAX : certainty == Certainty::kLikely ? 30 : 10;
   }

@@ -110,7 +110,7 @@ def check_reachable(pages, problems):
 
 def check_exporters(root, pages, problems):
     with open(os.path.join(root, "collector/export/exporters.def"), encoding="utf-8") as file:
-        kinds = re.findall(r"^EXPORTER\((\w+),", file.read(), re.MULTILINE)
+        kinds = re.findall(r"^EXPORTER\(([^,]+),", file.read(), re.MULTILINE)
     if not kinds:
         problems.append("collector/export/exporters.def: no EXPORTER lines")
     for kind in kinds:

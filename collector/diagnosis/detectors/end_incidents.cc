@@ -58,23 +58,24 @@ Incident UnevenEnd(const Analysis& analysis, const CommunicatorHistory& historie
   return incident;
 }
 
-// Messages of one communicator, sender, receiver and tag.
-struct Mail {
+// Messages of one envelope.
+struct MessageCount {
   uint64_t sent = 0;
   uint64_t received = 0;
 };
-using Route = std::tuple<uint32_t, uint32_t, uint32_t, int32_t>;  // communicator, from, to, tag
+// Communicator, source, destination and tag (MPI 4.0, 3.2.3).
+using Envelope = std::tuple<uint32_t, uint32_t, uint32_t, int32_t>;
 
-class Post {
+class MessageCounts {
  public:
-  explicit Post(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {
+  explicit MessageCounts(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) Read(p);
   }
 
-  void FindLost(std::vector<Incident>* incidents) const {
-    for (const auto& [route, mail] : mail_) {
-      const auto [communicator, from, to, tag] = route;
-      if (mail.sent <= mail.received || doubtful_.contains({communicator, to})) continue;
+  void FindUnreceived(std::vector<Incident>* incidents) const {
+    for (const auto& [envelope, count] : counts_) {
+      const auto [communicator, from, to, tag] = envelope;
+      if (count.sent <= count.received || doubtful_.contains({communicator, to})) continue;
       if (trace_.processes[to].channels_lost) continue;
       Incident incident;
       incident.what = What::kUnreceived;
@@ -82,9 +83,9 @@ class Post {
       incident.tie = true;  // one message too many was sent, or one too few received
       incident.deviating = {from};
       incident.agreeing = {to};
-      incident.surplus.count = mail.sent - mail.received;
-      // Messages of one route are received in the order in which they were sent (3.5).
-      incident.deviating_event = FindSend(from, communicator, to, tag, mail.received + 1);
+      incident.surplus.count = count.sent - count.received;
+      // Messages of one envelope are received in the order in which they were sent (3.5).
+      incident.deviating_event = FindSend(from, communicator, to, tag, count.received + 1);
       incident.calls = {incident.deviating_event};
       incidents->push_back(std::move(incident));
     }
@@ -103,8 +104,8 @@ class Post {
         if (peer != kNoIndex) doubtful_.insert({c, peer});
         continue;
       }
-      if (channel.sent != 0) mail_[{c, p, peer, channel.tag}].sent += channel.sent;
-      if (channel.received != 0) mail_[{c, peer, p, channel.tag}].received += channel.received;
+      if (channel.sent != 0) counts_[{c, p, peer, channel.tag}].sent += channel.sent;
+      if (channel.received != 0) counts_[{c, peer, p, channel.tag}].received += channel.received;
     }
     // A receive whose request was not completed may have received a message.
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
@@ -123,8 +124,8 @@ class Post {
     return ProcessOf(trace_, trace_.processes[p].world, comm.ranks[static_cast<size_t>(peer)]);
   }
 
-  // The send with that number on its route, otherwise the last recorded send of the route; nullptr
-  // if none is recorded.
+  // The send with that number of its envelope, otherwise the last recorded send of the envelope;
+  // nullptr if none is recorded.
   const Event* FindSend(uint32_t from, uint32_t communicator, uint32_t to, int32_t tag,
                         uint64_t number) const {
     const Event* last = nullptr;
@@ -148,7 +149,7 @@ class Post {
 
   const Analysis& analysis_;
   const Trace& trace_;
-  std::map<Route, Mail> mail_;
+  std::map<Envelope, MessageCount> counts_;
   std::set<std::pair<uint32_t, uint32_t>> doubtful_;  // communicator, receiver
 };
 
@@ -254,7 +255,7 @@ void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents) 
 }
 
 void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents) {
-  if (!MayHaveCancelled(analysis)) Post(analysis).FindLost(incidents);
+  if (!MayHaveCancelled(analysis)) MessageCounts(analysis).FindUnreceived(incidents);
 }
 
 void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents) {

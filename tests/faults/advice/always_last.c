@@ -10,8 +10,8 @@
 
 static void Prepare(long ms) {
   struct timespec rest = {.tv_nsec = ms * 1000000};
-  // As who waits for its data: a processor is left for the others, who come first on a busy
-  // machine, too.
+  // Sleeps instead of spinning, so that the other rank has a processor and comes first even on a
+  // busy machine.
   while (nanosleep(&rest, &rest) != 0) {
   }
 }
