@@ -21,16 +21,19 @@ void BundleSettings::AddOptions(ArgumentParser* parser) {
               {.type = "FILE"});
   parser->Add("--bundle-sources", &sources,
               "with --bundle: also keep the source lines around the calls");
+  parser->Add("--capture-deadline", &capture_deadline_s,
+              "with --bundle: seconds that the traces of all nodes may take to arrive; then the "
+              "bundle is written without the missing ones, and --on-hang takes effect",
+              {.must = Must::kBePositive, .show_default = true});
 }
 
-void BundleOutput::Write(const Trace& trace, const Report& report,
-                         const collect::Evidence& evidence) {
+void BundleOutput::Write(const Report& report, const collect::Evidence& evidence) {
   if (!settings_.wanted() || report.findings.empty()) return;
   const std::lock_guard lock(mutex_);
   const bool hung = report.status == Report::Status::kHung;
   if (has_hang_ && !hung) return;
   const collect::Collected collected =
-      collect::WriteEvidence(trace, evidence, settings_.path,
+      collect::WriteEvidence(evidence, settings_.path,
                              {.rollcall_version = ROLLCALL_VERSION, .sources = settings_.sources});
   PrintProblems(collected.problems);
   if (!collected.written) {
@@ -60,12 +63,15 @@ void BundleOutput::Discard() {
   written_ = false;
 }
 
-std::function<void(const Trace&, const Report&, const collect::Evidence&)>
-BundleOutput::Callback() {
-  if (!settings_.wanted()) return {};
-  return [this](const Trace& trace, const Report& report, const collect::Evidence& evidence) {
-    Write(trace, report, evidence);
-  };
+service::EvidenceOptions BundleOutput::ForMonitor() {
+  service::EvidenceOptions options{
+      .write = {}, .deadline_ns = static_cast<int64_t>(settings_.capture_deadline_s * 1e9)};
+  if (settings_.wanted()) {
+    options.write = [this](const Report& report, const collect::Evidence& evidence) {
+      Write(report, evidence);
+    };
+  }
+  return options;
 }
 
 }  // namespace rollcall

@@ -2,7 +2,6 @@
 #ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 #define ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 
-#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -10,15 +9,17 @@
 #include "cli/argument_parser.h"
 #include "collector/collect/evidence.h"
 #include "collector/diagnosis/verdict/finding.h"
-#include "collector/model/trace.h"
+#include "collector/service/monitor.h"
 
 namespace rollcall {
 
 struct BundleSettings {
   std::string path;
   bool sources = false;
+  double capture_deadline_s = 30;
 
-  // Adds --bundle and --bundle-sources. This object must not move until `parser` has parsed.
+  // Adds --bundle, --bundle-sources and --capture-deadline. This object must not move until
+  // `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
   bool wanted() const { return !path.empty(); }
 };
@@ -31,14 +32,13 @@ class BundleOutput {
   // Writes or replaces the file, and prints the result or the error on stderr. Only another hang
   // replaces the bundle of a hang: later data, taken while the job is being ended, has less
   // information. Does nothing if no bundle is requested, or if there is no finding.
-  void Write(const Trace& trace, const Report& report, const collect::Evidence& evidence);
+  void Write(const Report& report, const collect::Evidence& evidence);
   // The absolute path of the file; empty if none is written.
   std::string WrittenFile();
   // Removes the file: the finding for which it was written is withdrawn.
   void Discard();
-  // Write() as a callback for a monitor; empty if no bundle is requested. This object must outlive
-  // it.
-  std::function<void(const Trace&, const Report&, const collect::Evidence&)> Callback();
+  // Lets a monitor call Write(), if a bundle is requested. This object must outlive the monitor.
+  service::EvidenceOptions ForMonitor();
 
  private:
   const BundleSettings settings_;

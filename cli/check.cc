@@ -81,7 +81,7 @@ class Check {
          .on_update = see,
          .on_due = [this](const Report& report) { job_.RequestEnd(report, "it hangs"); },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
-         .on_evidence = bundle_.Callback()},
+         .evidence = bundle_.ForMonitor()},
         &problem);
     if (!watching) {
       PrintLine(problem);
@@ -166,7 +166,7 @@ class Check {
                         .job = std::move(outcome)};
     // A report from while the job ran already has its bundle.
     if (verdict.of_the_end && judgement.Fails()) {
-      bundle_.Write(verdict.trace, verdict.report, final.evidence);
+      bundle_.Write(verdict.report, final.evidence);
     }
     const bool written = Show(verdict, judgement);
     for (const std::string& line : unused) PrintLine(line);

@@ -155,7 +155,7 @@ int RunCollector(int argc, char** argv) {
              PrintLine(withdrawal.Text());
              if (withdrawal.all) bundle.Discard();
            },
-       .on_evidence = bundle.Callback(),
+       .evidence = bundle.ForMonitor(),
        .on_note = [](const std::string& note) { PrintLine(note); },
        .metrics = options.metrics.empty() ? nullptr : &metrics});
   std::string problem;
@@ -177,7 +177,7 @@ int RunCollector(int argc, char** argv) {
   const service::Monitor::Final final = monitor.Finish({.name_code = output.ShowsTraces()});
   if (final.is_new) {
     output.Print(final.trace, final.report, /*job_ended=*/true);
-    bundle.Write(final.trace, final.report, final.evidence);
+    bundle.Write(final.report, final.evidence);
   }
   server->ShutDownAgents(/*keep=*/true);
   return final.any_findings ? kFindings : kNothingFound;

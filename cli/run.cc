@@ -61,7 +61,7 @@ class Run {
                           PrintLine(withdrawal.Text());
                           if (withdrawal.all) bundle_.Discard();
                         },
-                    .on_evidence = bundle_.Callback()},
+                    .evidence = bundle_.ForMonitor()},
                    &problem);
     if (!watching) PrintLine(problem + "; the job runs without rollcall");
     if (!job_.Start()) return kUsage;
@@ -104,7 +104,7 @@ void Run::Conclude(const WatchedJob::End& end) {
   const service::Monitor::Final final = job_.Finish({.name_code = output_.ShowsTraces()});
   if (final.is_new) {
     output_.Print(final.trace, final.report, /*job_ended=*/true);
-    bundle_.Write(final.trace, final.report, final.evidence);
+    bundle_.Write(final.report, final.evidence);
   } else {
     output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
   }

@@ -58,9 +58,8 @@ std::string WithoutEndsOf(const LiveProcesses& live, std::string_view journal) {
 
 class EvidenceWriter {
  public:
-  EvidenceWriter(const Trace& trace, const Evidence& evidence, const std::string& path,
-                 const CollectOptions& options)
-      : trace_(trace),
+  EvidenceWriter(const Evidence& evidence, const std::string& path, const CollectOptions& options)
+      : trace_(evidence.trace),
         evidence_(evidence),
         options_(options),
         writer_(path, options.rollcall_version, Now(CLOCK_REALTIME)) {}
@@ -137,9 +136,9 @@ bool IsEnvironment(const std::string& text) {
          nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false).is_object();
 }
 
-Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,
+Collected WriteEvidence(const Evidence& evidence, const std::string& path,
                         const CollectOptions& options) {
-  return EvidenceWriter(trace, evidence, path, options).Write();
+  return EvidenceWriter(evidence, path, options).Write();
 }
 
 }  // namespace rollcall::collect

@@ -25,10 +25,11 @@ struct RingEvidence {
   size_t node = 0;  // index of its NodeEvidence
   std::string name;
   std::vector<uint8_t> image;   // PackImage()
-  uint32_t process = kNoIndex;  // in the trace of these rings; kNoIndex: not in it
+  uint32_t process = kNoIndex;  // in Evidence::trace; kNoIndex: not in it
 };
 
 struct Evidence {
+  Trace trace;  // of these rings, symbolized
   std::vector<NodeEvidence> nodes;
   std::vector<RingEvidence> rings;
 };
@@ -38,12 +39,12 @@ inline constexpr size_t kMaxEnvironmentBytes = 1 << 18;
 // Whether `text` has the form of an agent's environment: a JSON object of bounded size.
 bool IsEnvironment(const std::string& text);
 
-// Writes the evidence to `path`, which appears complete. `trace` is the symbolized trace of these
-// rings: its live processes and symbols are stored as well. A process that is alive in the trace is
-// alive in the bundle, even if a journal has a later end: its ring is older. A node without
-// rings is named in the bundle; the data of the other nodes is written. `options.environment` is
-// not used: each node has its own. Throws std::bad_alloc only.
-Collected WriteEvidence(const Trace& trace, const Evidence& evidence, const std::string& path,
+// Writes the evidence to `path`, which appears complete, with the live processes and the symbols of
+// its trace. A process that is alive in the trace is alive in the bundle, even if a journal has a
+// later end: its ring is older. A node without rings is named in the bundle; the data of the other
+// nodes is written. `options.environment` is not used: each node has its own. Throws
+// std::bad_alloc only.
+Collected WriteEvidence(const Evidence& evidence, const std::string& path,
                         const CollectOptions& options);
 
 }  // namespace rollcall::collect

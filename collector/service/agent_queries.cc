@@ -25,11 +25,9 @@ constexpr int64_t kMaxFetchNs = 60'000'000'000;
 
 }  // namespace
 
-AgentQueries::AgentQueries(int64_t answer_timeout_ns, bool keeps_images, AgentTable* agents,
-                           const JobState* state,
+AgentQueries::AgentQueries(int64_t answer_timeout_ns, AgentTable* agents, const JobState* state,
                            std::function<void(int64_t until_ns)> handle_events)
     : answer_timeout_ns_(answer_timeout_ns),
-      keeps_images_(keeps_images),
       agents_(agents),
       state_(state),
       handle_events_(std::move(handle_events)) {}
@@ -84,7 +82,7 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     return requests[number].mutable_snapshot();
   };
   if (wanted.processes.empty()) {
-    rings_.Clear();
+    if (wanted.deadline_ns == 0) rings_.Clear();
     requested_.clear();
     newest_records_ = wanted.newest_records;
     whole_.clear();
@@ -100,7 +98,7 @@ void AgentQueries::FetchRings(const Rings& wanted) {
   }
   const uint64_t room = agents_->bytes_for_rings();
   rings_.Begin(next_request_, requested,
-               {.held_bytes = room, .unpacked_bytes = keeps_images_ ? room : kMaxExpansion * room});
+               {.held_bytes = room, .unpacked_bytes = kMaxExpansion * room});
   requested_.insert(requested.begin(), requested.end());
   for (auto& [number, message] : requests) {
     rpc::SnapshotRequest* request = message.mutable_snapshot();
@@ -112,11 +110,13 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     agents_->Find(number)->link->Send(message);
   }
   ++next_request_;
-  const int64_t end = Now(CLOCK_MONOTONIC) + kMaxFetchNs;
+  const int64_t begin = Now(CLOCK_MONOTONIC);
+  const int64_t end = wanted.deadline_ns == 0 ? begin + kMaxFetchNs : wanted.deadline_ns;
+  const int64_t patience = wanted.deadline_ns == 0 ? answer_timeout_ns_ : end - begin;
   for (uint64_t received = UINT64_MAX;
        !rings_.complete() && rings_.received_bytes() != received && Now(CLOCK_MONOTONIC) < end;) {
     received = rings_.received_bytes();
-    HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_, [&] { return rings_.complete(); });
+    HandleUntil(std::min(end, Now(CLOCK_MONOTONIC) + patience), [&] { return rings_.complete(); });
   }
   rings_.End();
   for (const uint64_t number : requested) {
@@ -154,9 +154,8 @@ void AgentQueries::RequestEnvironments() {
   }
 }
 
-void AgentQueries::AwaitEnvironments() {
-  HandleUntil(Now(CLOCK_MONOTONIC) + answer_timeout_ns_,
-              [this] { return pending_environments_.empty(); });
+void AgentQueries::AwaitEnvironments(int64_t deadline_ns) {
+  HandleUntil(deadline_ns, [this] { return pending_environments_.empty(); });
 }
 
 void AgentQueries::RequestSymbols(Agent* agent, const std::vector<CodeAddress>& addresses) {

@@ -23,11 +23,9 @@ class AgentQueries {
   // `answer_timeout_ns`: how long agents may be silent when they are asked; data that has not
   // arrived by then is left out. While data arrives, it is waited for. `agents` and `state` must
   // outlive this object. `handle_events` handles events until `until_ns` at most: it calls
-  // OnAnswer() and GiveUpOn(). `keeps_images`: fetched images are unpacked and kept.
-  AgentQueries(int64_t answer_timeout_ns, bool keeps_images, AgentTable* agents,
-               const JobState* state, std::function<void(int64_t until_ns)> handle_events);
-
-  int64_t answer_timeout_ns() const { return answer_timeout_ns_; }
+  // OnAnswer() and GiveUpOn().
+  AgentQueries(int64_t answer_timeout_ns, AgentTable* agents, const JobState* state,
+               std::function<void(int64_t until_ns)> handle_events);
 
   // Handles an answer and ignores all other messages. Refuses an agent whose answer is malformed.
   void OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessage& message);
@@ -42,9 +40,12 @@ class AgentQueries {
     bool settle = false;
     uint64_t newest_records = 0;     // of each ring buffer; 0: all
     std::set<uint64_t> processes{};  // process ids; empty: all
+    // Not 0: answers are waited for until then, even if agents are silent, and previously fetched
+    // rings are kept until newer ones of their processes arrive.
+    int64_t deadline_ns = 0;
   };
   // Waits for the answers of all agents concerned; rings() does not change after that. Forgets
-  // previously fetched rings unless only some processes are requested.
+  // previously fetched rings unless only some processes are requested, or there is a deadline.
   void FetchRings(const Rings& wanted);
   SnapshotSet* rings() { return &rings_; }
   // Whether the agent was asked for the data in rings().
@@ -62,7 +63,7 @@ class AgentQueries {
 
   // The answers are stored in the agent table.
   void RequestEnvironments();
-  void AwaitEnvironments();
+  void AwaitEnvironments(int64_t deadline_ns);
 
   // Symbolizes a trace. Asks one agent after another for addresses that are still unknown: a binary
   // may exist on some nodes only.
@@ -75,7 +76,6 @@ class AgentQueries {
   void OnSymbols(const rpc::SymbolTable& symbols);
 
   const int64_t answer_timeout_ns_;
-  const bool keeps_images_;
   AgentTable* const agents_;
   const JobState* const state_;
   const std::function<void(int64_t)> handle_events_;

@@ -35,9 +35,11 @@ struct LiveTraceBuilder::Draft {
   // processes of the trace that were alive when their images were taken
   std::vector<uint32_t> alive;
   std::vector<uint32_t> ended;  // those of them that have ended since
-  // Only with keep_evidence:
-  Images images;
+  // Only if evidence is kept:
+  uint64_t bytes_left = 0;                           // for images
+  std::map<uint64_t, std::vector<uint8_t>> images;   // by ring id
   std::unordered_map<uint64_t, uint32_t> processes;  // of the trace, by ring id
+  std::set<uint64_t> without_room;                   // agents
 };
 
 Observed LiveTraceBuilder::Observe(uint64_t id, const IncomingRing& image) {
@@ -53,21 +55,23 @@ Observed LiveTraceBuilder::Observe(uint64_t id, const IncomingRing& image) {
   return observed;
 }
 
-void LiveTraceBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes,
-                                   Images* images, LiveTrace* live) {
-  collect::Evidence& evidence = live->evidence;
+void LiveTraceBuilder::AddEvidence(Draft* draft) {
+  LiveTrace& live = draft->live;
+  collect::Evidence& evidence = live.evidence;
   for (const auto& [number, agent] : agents_->all()) {
     if (!agent.hello_received) continue;
-    live->evidence_nodes[number] = evidence.nodes.size();
+    live.evidence_nodes[number] = evidence.nodes.size();
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
     node.host = agent.host;
     node.run_directory = agent.run_directory;
     node.journal = agent.journal;
-    if (queries_->rings()->Answered(number)) continue;
-    node.absent = agent.left || !queries_->WasRequested(number)
-                      ? "its agent was not connected"
-                      : fmt::format("its agent did not answer within {:g} s",
-                                    static_cast<double>(queries_->answer_timeout_ns()) / 1e9);
+    if (draft->without_room.contains(number)) {
+      node.absent = "the collector has no memory for it";
+    } else if (!queries_->rings()->Answered(number)) {
+      node.absent = agent.left || !queries_->WasRequested(number)
+                        ? "its agent was not connected"
+                        : "its agent did not answer in time";
+    }
   }
   for (const auto& [host, run_directory] : agents_->lost()) {
     collect::NodeEvidence& node = evidence.nodes.emplace_back();
@@ -75,15 +79,16 @@ void LiveTraceBuilder::AddEvidence(const std::unordered_map<uint64_t, uint32_t>&
     node.run_directory = run_directory;
     node.absent = "its agent stopped reporting";
   }
-  for (auto& [id, bytes] : *images) {
+  for (auto& [id, bytes] : draft->images) {
     const IncomingRing& image = queries_->rings()->images().at(id);
-    const auto node = live->evidence_nodes.find(image.agent);
-    if (node == live->evidence_nodes.end()) continue;
-    const auto process = processes.find(id);
-    evidence.rings.push_back({.node = node->second,
-                              .name = image.name,
-                              .image = std::move(bytes),
-                              .process = process == processes.end() ? kNoIndex : process->second});
+    const auto node = live.evidence_nodes.find(image.agent);
+    if (node == live.evidence_nodes.end()) continue;
+    const auto process = draft->processes.find(id);
+    evidence.rings.push_back(
+        {.node = node->second,
+         .name = image.name,
+         .image = std::move(bytes),
+         .process = process == draft->processes.end() ? kNoIndex : process->second});
   }
   queries_->rings()->Clear();  // there is no memory for two copies
 }
@@ -98,7 +103,7 @@ std::unordered_map<uint64_t, uint64_t> LiveTraceBuilder::QuietProcesses() const 
 
 void LiveTraceBuilder::AddRings(const Journals& journals,
                                 const std::unordered_map<uint64_t, uint64_t>& quiet,
-                                bool time_is_up, Draft* draft) {
+                                const Options& options, Draft* draft) {
   RingTraceBuilder& builder = draft->builder;
   SnapshotSet::Reader reader(*queries_->rings());
   auto journal = journals.end();  // of the newest image's agent; images come agent by agent
@@ -110,7 +115,12 @@ void LiveTraceBuilder::AddRings(const Journals& journals,
           {ProblemCode::kDamaged, "the data that its agent sent is damaged", image.name});
       continue;
     }
-    if (keep_evidence_) draft->images[id].assign(read->bytes.begin(), read->bytes.end());
+    if (options.keep_evidence && read->bytes.size() <= draft->bytes_left) {
+      draft->bytes_left -= read->bytes.size();
+      draft->images[id].assign(read->bytes.begin(), read->bytes.end());
+    } else if (options.keep_evidence) {
+      draft->without_room.insert(image.agent);
+    }
     MemorySource source(read->bytes);
     RingSnapshot snapshot = ReadRing(source, image.name);
     if (journal == journals.end() || journal->first != image.agent) {
@@ -122,17 +132,18 @@ void LiveTraceBuilder::AddRings(const Journals& journals,
     snapshot.taken_at_ns = image.arrived_realtime_ns;
     const std::optional<uint32_t> index = builder.Add(snapshot);
     if (!index.has_value()) continue;
-    if (keep_evidence_) draft->processes[id] = *index;
+    if (options.keep_evidence) draft->processes[id] = *index;
     LiveTrace& live = draft->live;
     live.agents.insert(image.agent);
     Process& process = builder.trace()->processes[*index];
     live.observed.resize(std::max<size_t>(live.observed.size(), *index + 1));
-    live.observed[*index] = Observe(id, image);
+    if (!options.keep_evidence) live.observed[*index] = Observe(id, image);
     // Two samples, the second begun after the first ended: the digest that said quiet arrived
     // before this request was sent, and the activity is unchanged.
     const auto digest = quiet.find(id);
     const bool quiet_before = digest != quiet.end() && digest->second == image.activity;
-    process.quiet = image.quiet && !(time_is_up && !image.alive) && (!image.alive || quiet_before);
+    process.quiet =
+        image.quiet && !(options.time_is_up && !image.alive) && (!image.alive || quiet_before);
     process.idle_since_ns = image.arrived_realtime_ns - image.idle_ns;
     if (image.alive) {
       process.end.how = ProcessEnd::How::kAlive;
@@ -141,8 +152,7 @@ void LiveTraceBuilder::AddRings(const Journals& journals,
   }
 }
 
-void LiveTraceBuilder::AddEnds(const Journals& journals, bool settle, bool time_is_up,
-                               Draft* draft) {
+void LiveTraceBuilder::AddEnds(const Journals& journals, const Options& options, Draft* draft) {
   RingTraceBuilder& builder = draft->builder;
   std::vector<const Journal*> said;
   said.reserve(journals.size());
@@ -151,7 +161,7 @@ void LiveTraceBuilder::AddEnds(const Journals& journals, bool settle, bool time_
   // Only processes that ended by themselves are known to have been still then; for others the
   // journal must say so.
   for (Process& process : builder.trace()->processes) {
-    process.quiet |= time_is_up && HasEnded(process.end) && !process.end.by_launcher;
+    process.quiet |= options.time_is_up && HasEnded(process.end) && !process.end.by_launcher;
   }
   // The journal is newer than the images: a process that ended in between may have done much first,
   // even finalize, or said why it ends. The next live trace has both. In the last one the journal
@@ -159,12 +169,13 @@ void LiveTraceBuilder::AddEnds(const Journals& journals, bool settle, bool time_
   for (const uint32_t index : draft->alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
     if (end.how != ProcessEnd::How::kAlive) draft->ended.push_back(index);
-    if (!settle) end = {.how = ProcessEnd::How::kAlive};
+    if (!options.settle) end = {.how = ProcessEnd::How::kAlive};
   }
 }
 
-LiveTrace LiveTraceBuilder::Build(bool settle, bool time_is_up) {
+LiveTrace LiveTraceBuilder::Build(const Options& options) {
   Draft draft;
+  if (options.keep_evidence) draft.bytes_left = agents_->bytes_for_rings();
   const Journals journals = agents_->ReadJournals();
   const std::unordered_map<uint64_t, uint64_t> quiet = QuietProcesses();
   const SnapshotSet& rings = *queries_->rings();
@@ -178,11 +189,11 @@ LiveTrace LiveTraceBuilder::Build(bool settle, bool time_is_up) {
   }
   draft.builder.Reserve(rings.images().size());
   run_task_([&] {
-    AddRings(journals, quiet, time_is_up, &draft);
-    AddEnds(journals, settle, time_is_up, &draft);
+    AddRings(journals, quiet, options, &draft);
+    AddEnds(journals, options, &draft);
   });
   LiveTrace& live = draft.live;
-  if (keep_evidence_) AddEvidence(draft.processes, &draft.images, &live);
+  if (options.keep_evidence) AddEvidence(&draft);
   run_task_([&] {
     live.trace = draft.builder.Finish();
     for (const uint32_t index : draft.ended) {

@@ -28,7 +28,7 @@ struct LiveTrace {
   std::set<uint64_t> agents;       // whose rings are in the trace
   // Worlds in which a process ended after its ring was read: the trace is of two moments.
   std::set<uint32_t> ended_meanwhile;
-  // Only with keep_evidence: the data that the trace was made of.
+  // Only if it is kept: the data that the trace was made of. Its own trace is empty.
   collect::Evidence evidence;
   std::map<uint64_t, size_t> evidence_nodes;  // by agent, in `evidence`
 };
@@ -36,24 +36,24 @@ struct LiveTrace {
 // Keeps the processes' CPU times from one live trace to the next. Not thread-safe.
 class LiveTraceBuilder {
  public:
-  // `keep_evidence`: the images are moved from the queries' rings into the live trace. `run_task`
-  // runs a task, possibly on another thread, and returns when it is done. Agents and state may
-  // change meanwhile; the rings must not.
+  // `run_task` runs a task, possibly on another thread, and returns when it is done. Agents and
+  // state may change meanwhile; the rings must not.
   using RunTask = std::function<void(const std::function<void()>& task)>;
-  LiveTraceBuilder(bool keep_evidence, AgentTable* agents, const JobState* state,
-                   AgentQueries* queries, RunTask run_task)
-      : keep_evidence_(keep_evidence),
-        agents_(agents),
-        state_(state),
-        queries_(queries),
-        run_task_(std::move(run_task)) {}
+  LiveTraceBuilder(AgentTable* agents, const JobState* state, AgentQueries* queries,
+                   RunTask run_task)
+      : agents_(agents), state_(state), queries_(queries), run_task_(std::move(run_task)) {}
 
-  // `settle`: the job is over, and its journals are used. `time_is_up`: it was ended for its time,
-  // so a killed process is not evidence that it was still.
-  LiveTrace Build(bool settle, bool time_is_up);
+  struct Options {
+    bool settle = false;  // the job is over, and its journals are used
+    // It was ended for its time, so a killed process is not evidence that it was still.
+    bool time_is_up = false;
+    // The images are moved from the queries' rings into the evidence, as far as memory permits.
+    // Their CPU times are not recorded.
+    bool keep_evidence = false;
+  };
+  LiveTrace Build(const Options& options);
 
  private:
-  using Images = std::map<uint64_t, std::vector<uint8_t>>;                  // by ring id
   using Journals = std::map<uint64_t, std::shared_ptr<const NodeJournal>>;  // by agent
   struct Draft;
 
@@ -61,12 +61,10 @@ class LiveTraceBuilder {
   std::unordered_map<uint64_t, uint64_t> QuietProcesses() const;
   Observed Observe(uint64_t id, const IncomingRing& image);
   void AddRings(const Journals& journals, const std::unordered_map<uint64_t, uint64_t>& quiet,
-                bool time_is_up, Draft* draft);
-  void AddEnds(const Journals& journals, bool settle, bool time_is_up, Draft* draft);
-  void AddEvidence(const std::unordered_map<uint64_t, uint32_t>& processes, Images* images,
-                   LiveTrace* live);
+                const Options& options, Draft* draft);
+  void AddEnds(const Journals& journals, const Options& options, Draft* draft);
+  void AddEvidence(Draft* draft);
 
-  const bool keep_evidence_;
   AgentTable* const agents_;
   const JobState* const state_;
   AgentQueries* const queries_;

@@ -58,9 +58,9 @@ Monitor::Monitor(MonitorOptions options)
       agents_(options_.max_held_bytes),
       tree_(options_.max_direct_agents),
       state_({.times = options_.times}),
-      queries_(options_.answer_timeout_ns, static_cast<bool>(options_.on_evidence), &agents_,
-               &state_, [this](int64_t until_ns) { HandleEvents(until_ns); }),
-      live_trace_builder_(static_cast<bool>(options_.on_evidence), &agents_, &state_, &queries_,
+      queries_(options_.answer_timeout_ns, &agents_, &state_,
+               [this](int64_t until_ns) { HandleEvents(until_ns); }),
+      live_trace_builder_(&agents_, &state_, &queries_,
                           [this](const std::function<void()>& task) { RunTask(task); }),
       active_findings_(options_.times),
       tasks_([this] {
@@ -296,7 +296,7 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
 
 bool Monitor::FetchCounts(const LiveTrace& live, const Report& report) {
   // Whole rings include the counts, if there are any.
-  if (!IsLarge() || options_.on_evidence) return false;
+  if (!IsLarge()) return false;
   // A healthy job may be in a long call at every diagnosis.
   if (report.no_progress_ns < options_.times.stall_after_ns &&
       !agents_.MayFetchWhileComputing(Monotonic())) {
@@ -314,26 +314,23 @@ bool Monitor::FetchCounts(const LiveTrace& live, const Report& report) {
   return true;
 }
 
-bool Monitor::FetchHistory(LiveTrace* live, const Report& report, AgentQueries::Rings first) {
+bool Monitor::FetchHistory(const LiveTrace& live, const Report& report, AgentQueries::Rings first) {
   first.newest_records = 0;
-  // The evidence has all rings of one moment.
-  const bool all = options_.on_evidence || !IsLarge();
-  if (all) {
+  if (!IsLarge()) {
     if (queries_.newest_records() == 0 || report.findings.empty()) return false;
   } else {
-    for (const uint32_t process : SelectForWholeHistory(live->trace, report, kWholeProcesses)) {
-      if (process >= live->observed.size()) continue;
-      const uint64_t id = live->observed[process].id;
+    for (const uint32_t process : SelectForWholeHistory(live.trace, report, kWholeProcesses)) {
+      if (process >= live.observed.size()) continue;
+      const uint64_t id = live.observed[process].id;
       if (!queries_.FetchedWhole(id)) first.processes.insert(id);
     }
     if (first.processes.empty()) return false;
   }
-  live->evidence = {};  // rings are large: only those of one live trace are kept
   queries_.FetchRings(first);
   return true;
 }
 
-void Monitor::DiagnoseWithHistory(LiveTrace* live, const Report* report,
+void Monitor::DiagnoseWithHistory(const LiveTrace* live, const Report* report,
                                   const AgentQueries::Rings& first,
                                   const std::function<void()>& diagnose) {
   const auto said = [&] {
@@ -346,7 +343,7 @@ void Monitor::DiagnoseWithHistory(LiveTrace* live, const Report* report,
   if (FetchCounts(*live, *report)) diagnose();
   for (int round = 0; round < kHistoryRounds; ++round) {
     const auto before = said();
-    if (!FetchHistory(live, *report, first)) return;
+    if (!FetchHistory(*live, *report, first)) return;
     diagnose();
     if (!report->findings.empty() && said() == before) return;
   }
@@ -409,8 +406,8 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
   int64_t collected = 0;
   bool named = false;  // the code in the live trace is to be symbolized
   const auto diagnose = [&] {
-    RunTask([&live] { live = {}; });  // a large job leaves no memory for two live traces
-    live = live_trace_builder_.Build(false, false);
+    RunTask([&live] { live = {}; });  // a large job leaves no memory for two traces
+    live = live_trace_builder_.Build({});
     collected = Monotonic();
     if (named) queries_.Symbolize(&live.trace);
     RunTask([&] { report = DiagnoseLive(live); });
@@ -461,7 +458,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
   if (fruitful) {
     NotifyAgents(report, collected);
     // Ask early: the reader of the verdict may end the job.
-    if (options_.on_evidence) queries_.RequestEnvironments();
+    if (options_.evidence.write) queries_.RequestEnvironments();
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
       queries_.Symbolize(&live.trace);
@@ -489,18 +486,27 @@ void Monitor::ReportChanges(LiveTrace* live, const Report& report, bool fruitful
   } else if (changed && options_.on_update) {
     options_.on_update(live->trace, report);
   }
-  if (news != ReportDelta::kNone && options_.on_evidence) {
-    AddEnvironments(live);
-    options_.on_evidence(live->trace, report, live->evidence);
+  if (news != ReportDelta::kNone && options_.evidence.write && !report.findings.empty()) {
+    RunTask([live] { *live = {}; });  // a large job leaves no memory for two traces
+    options_.evidence.write(report, CollectEvidence({}));
   }
 }
 
-void Monitor::AddEnvironments(LiveTrace* live) {
-  queries_.AwaitEnvironments();
-  for (const auto& [number, node] : live->evidence_nodes) {
-    const Agent* agent = agents_.Find(number);
-    if (agent != nullptr) live->evidence.nodes[node].environment = agent->environment;
+collect::Evidence Monitor::CollectEvidence(LiveTraceBuilder::Options options) {
+  const int64_t deadline = Monotonic() + options_.evidence.deadline_ns;
+  if (queries_.newest_records() != 0 || !queries_.rings()->complete()) {
+    queries_.FetchRings({.settle = options.settle, .deadline_ns = deadline});
   }
+  options.keep_evidence = true;
+  LiveTrace live = live_trace_builder_.Build(options);
+  queries_.Symbolize(&live.trace);
+  queries_.AwaitEnvironments(deadline);
+  for (const auto& [number, node] : live.evidence_nodes) {
+    const Agent* agent = agents_.Find(number);
+    if (agent != nullptr) live.evidence.nodes[node].environment = agent->environment;
+  }
+  live.evidence.trace = std::move(live.trace);
+  return std::move(live.evidence);
 }
 
 void Monitor::ActIfDue(const Report& report) {
@@ -550,14 +556,15 @@ void Monitor::FinishNow() {
   DiagnoseOptions diagnose = final_pass_.diagnose;
   diagnose.stall_after_ns = options_.times.stall_after_ns;
   diagnose.job_ended = true;
-  const bool time_is_up = diagnose.time_limit_ns >= 0;
+  const LiveTraceBuilder::Options ended = {.settle = true,
+                                           .time_is_up = diagnose.time_limit_ns >= 0};
   if (final_pass_.await_agent) queries_.WaitForAgent();
-  if (options_.on_evidence) queries_.RequestEnvironments();
+  if (options_.evidence.write) queries_.RequestEnvironments();
   LiveTrace live;
   Final final;
   const auto build_and_diagnose = [&] {
     live = {};
-    live = live_trace_builder_.Build(true, time_is_up);
+    live = live_trace_builder_.Build(ended);
     RunTask([&] { final.report = Diagnose(live.trace, diagnose); });
   };
   const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
@@ -584,8 +591,9 @@ void Monitor::FinishNow() {
                                          Monotonic()) == ActiveFindings::ReportDelta::kNew;
   final.any_findings = !active_findings_.empty();
   final.hosts = HostsOf(live);
-  if (options_.on_evidence) AddEnvironments(&live);
-  final.evidence = std::move(live.evidence);
+  if (options_.evidence.write && !final.report.findings.empty()) {
+    final.evidence = CollectEvidence(ended);
+  }
   final.trace = std::move(live.trace);
   const std::lock_guard lock(mutex_);
   final_ = std::move(final);

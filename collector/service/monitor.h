@@ -36,6 +36,16 @@ namespace rollcall::service {
 
 inline constexpr size_t kMaxDirectAgents = 1024;
 
+// What happens to the data of a report, for a bundle.
+struct EvidenceOptions {
+  // Called on the monitor's thread after the report was reported. It may block on a file: messages
+  // of agents are queued meanwhile. If empty, agents are asked only for what a verdict needs.
+  std::function<void(const Report&, const collect::Evidence&)> write;
+  // How long all of a job's rings may take to arrive after the report. What has not arrived by then
+  // is left out and named, except for records that the verdict needed.
+  int64_t deadline_ns = 30'000'000'000;
+};
+
 struct MonitorOptions {
   ProgressTimes times = {};
   // How long agents may be silent when they are asked; data that has not arrived by then is left
@@ -56,16 +66,14 @@ struct MonitorOptions {
   std::function<void(const Trace&, const Report&)> on_report;
   // As on_report, for a report with the same findings and more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
-  // Called after those: the job may be ended because of a finding in the report. Called once;
+  // Called after those, and after evidence.write: the job may be ended because of a finding in the
+  // report. Called once;
   // nothing is withdrawn afterwards. May be empty.
   std::function<void(const Report&)> on_due = {};
   // Findings of earlier reports are void: ranks that they called waiting have moved. A report of
   // the new state follows by on_report or on_update. May be empty.
   std::function<void(const Withdrawal&)> on_withdrawal;
-  // Called after on_report and on_update, with the evidence of the report. It may block on a file:
-  // messages of agents are queued meanwhile. If empty, agents are asked only for what a verdict
-  // needs.
-  std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
+  EvidenceOptions evidence = {};
   // Information for the user besides verdicts (an agent is lost). May be empty.
   std::function<void(const std::string&)> on_note;
   // Updated on the monitor's thread, once a second; must outlive the monitor. May be null.
@@ -105,7 +113,7 @@ class Monitor : public AgentHandler {
   struct Final {
     Trace trace;
     Report report;
-    collect::Evidence evidence;      // of this live trace; with on_evidence only
+    collect::Evidence evidence;      // if there are findings, with evidence.write only
     std::vector<std::string> hosts;  // hosts of the traces, sorted
     bool ranks_seen = false;
     bool is_new = false;        // it says more than all earlier reports
@@ -162,15 +170,17 @@ class Monitor : public AgentHandler {
   // Fetches the counts that are needed to compare a call. False if none are missing.
   bool FetchCounts(const LiveTrace& live, const Report& report);
   // Fetches the whole rings that may add to the findings. False if there are none left to fetch.
-  bool FetchHistory(LiveTrace* live, const Report& report, AgentQueries::Rings first);
+  bool FetchHistory(const LiveTrace& live, const Report& report, AgentQueries::Rings first);
   // Repeats FetchHistory() until the findings do not change. `diagnose` makes a new live trace and
   // report.
-  void DiagnoseWithHistory(LiveTrace* live, const Report* report, const AgentQueries::Rings& first,
-                           const std::function<void()>& diagnose);
-  // Reports what is new in the live trace. `fruitful`: the report is worth reporting.
+  void DiagnoseWithHistory(const LiveTrace* live, const Report* report,
+                           const AgentQueries::Rings& first, const std::function<void()>& diagnose);
+  // Reports what is new in the live trace, which may be empty afterwards. `fruitful`: the report is
+  // worth reporting.
   void ReportChanges(LiveTrace* live, const Report& report, bool fruitful, int64_t begin_ns);
-  // Waits for the environments for a while and adds those that arrived to the evidence.
-  void AddEnvironments(LiveTrace* live);
+  // Fetches what the live trace of a report lacks of the job's rings, and forgets all rings.
+  // `options` are those of that live trace.
+  collect::Evidence CollectEvidence(LiveTraceBuilder::Options options);
   // Asks the agents to write to their journals that a hang was found in the data collected until
   // then.
   void NotifyAgents(const Report& report, int64_t collected_ns);

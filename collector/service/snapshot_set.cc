@@ -31,6 +31,7 @@ void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents, const Snaps
   open_.clear();
   request_ = request;
   limits_ = limits;
+  for (const uint64_t agent : agents) answered_.erase(agent);
   waiting_ = std::move(agents);
   received_bytes_ = 0;
 }

@@ -62,7 +62,7 @@ class SnapshotSet {
   // Bytes that have arrived over the network since Begin(), of all agents or of one.
   uint64_t received_bytes() const { return received_bytes_; }
   uint64_t ReceivedBytes(uint64_t agent) const;
-  // Whether the agent has sent its whole answer.
+  // Whether the agent has sent its whole answer to the newest request of it.
   bool Answered(uint64_t agent) const { return answered_.contains(agent); }
   // The complete images, by ring id.
   const std::map<uint64_t, IncomingRing>& images() const { return images_; }

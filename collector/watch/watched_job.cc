@@ -108,7 +108,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                        .host = HostName(),
                        .at_ns = Now(CLOCK_REALTIME)});
   service::SilenceGrpc();
-  bundles_ = static_cast<bool>(callbacks.on_evidence);
+  bundles_ = static_cast<bool>(callbacks.evidence.write);
   monitor_ = std::make_unique<service::Monitor>(
       service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
@@ -116,7 +116,7 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                               .on_update = std::move(callbacks.on_update),
                               .on_due = std::move(callbacks.on_due),
                               .on_withdrawal = std::move(callbacks.on_withdrawal),
-                              .on_evidence = std::move(callbacks.on_evidence),
+                              .evidence = std::move(callbacks.evidence),
                               .on_note = PrintLine});
   server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
   if (server_ == nullptr) {

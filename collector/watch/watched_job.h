@@ -47,8 +47,7 @@ class WatchedJob {
     OnReport on_update;
     std::function<void(const Report&)> on_due = {};
     std::function<void(const service::Withdrawal&)> on_withdrawal = {};
-    // As in service::MonitorOptions; empty: no bundle is wanted.
-    std::function<void(const Trace&, const Report&, const collect::Evidence&)> on_evidence;
+    service::EvidenceOptions evidence;  // without `write` no bundle is wanted
   };
 
   explicit WatchedJob(WatchSettings settings);

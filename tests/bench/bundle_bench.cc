@@ -109,8 +109,7 @@ void OfACollector(benchmark::State& state) {
   collect::StandStill(&trace, Now(CLOCK_REALTIME));
   const collect::Evidence evidence =
       collect::EvidenceOf(trace, static_cast<size_t>(state.range(0) / kRanksPerNode));
-  Measure(state, disk,
-          [&] { return collect::WriteEvidence(trace, evidence, disk.bundle(), {}).written; });
+  Measure(state, disk, [&] { return collect::WriteEvidence(evidence, disk.bundle(), {}).written; });
 }
 
 void Sizes(benchmark::internal::Benchmark* bench) {

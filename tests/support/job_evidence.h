@@ -32,6 +32,7 @@ inline void StandStill(Trace* trace, int64_t now_ns) {
 // `nodes` nodes.
 inline Evidence EvidenceOf(const Trace& trace, size_t nodes) {
   Evidence evidence;
+  evidence.trace = trace;
   for (size_t i = 0; i < nodes; ++i) {
     evidence.nodes.push_back({.host = fmt::format("host{}", i), .run_directory = "/run"});
   }

@@ -51,9 +51,7 @@ class EvidenceTest : public ::testing::Test {
   }
 
   std::string Path(const std::string& name) const { return root_.Path(name); }
-  Collected Write() {
-    return WriteEvidence(trace_, evidence_, Path("b"), {.rollcall_version = "test"});
-  }
+  Collected Write() { return WriteEvidence(evidence_, Path("b"), {.rollcall_version = "test"}); }
   Trace Read() { return LoadInputs({Path("b")}, {}, elsewhere_).trace; }
   static std::string Verdict(Trace trace) {
     SymbolizeTrace(&trace);
@@ -104,7 +102,7 @@ TEST_F(EvidenceTest, RankThatWasAliveAtTheSnapshotStaysAlive) {
   EXPECT_EQ(Verdict(Read()), Verdict(trace_));
 
   // A rank that had ended before the snapshot has ended.
-  trace_.processes[3].end = {.how = ProcessEnd::How::kSignaled, .status = 9};
+  evidence_.trace.processes[3].end = {.how = ProcessEnd::How::kSignaled, .status = 9};
   ASSERT_TRUE(Write().written);
   const Trace trace = Read();
   EXPECT_EQ(std::count_if(trace.processes.begin(), trace.processes.end(),
@@ -160,8 +158,7 @@ TEST_F(EvidenceTest, WritesNoBundleWithoutARing) {
   EXPECT_EQ(collected.error, "no rank's trace came");
   EXPECT_FALSE(std::filesystem::exists(Path("b")));
   EXPECT_FALSE(std::filesystem::exists(Path("b.partial")));
-  EXPECT_THAT(WriteEvidence(trace_, evidence_, Path("no/such/place"), {}).error,
-              HasSubstr("No such file"));
+  EXPECT_THAT(WriteEvidence(evidence_, Path("no/such/place"), {}).error, HasSubstr("No such file"));
 }
 
 TEST(IsEnvironment, AcceptsOnlyObjectsOfBoundedSize) {

@@ -2,16 +2,21 @@
 #ifndef ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_
 #define ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/base/byte_source.h"
 #include "collector/import/journal.h"
+#include "collector/import/ring_image.h"
 #include "collector/import/ring_reader.h"
 #include "collector/service/agent_table.h"
 #include "proto/collector.pb.h"
@@ -112,16 +117,18 @@ inline rpc::AgentMessage WaitingDigest(uint64_t id = 1, int32_t size = 1) {
   return message;
 }
 
-// The ring of one of `size` ranks, which is inside a barrier or has not entered it. It has no call
-// paths, because no agent would answer the request for their symbols.
-inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside, int32_t size = 2) {
+// The ring of one of `size` ranks, which is inside a barrier, or another collective in place of it,
+// or has not entered it. It has no call paths, because no agent would answer the request for their
+// symbols.
+inline std::vector<uint8_t> RingInBarrier(int32_t rank, bool inside, int32_t size = 2,
+                                          Operation operation = Operation::kBarrier) {
   RingFileBuilder builder(rank, size);
   const uint32_t thread = builder.AddThread(100);
   const uint32_t world = builder.AddMember(0xfeed, rank, size, ring::kIsWorld);
   ring::Record record = builder.MakeRecord(Operation::kInit, 1000);
   builder.Append(thread, record);
   if (inside) {
-    record = builder.MakeRecord(Operation::kBarrier, 2000, world, 1);
+    record = builder.MakeRecord(operation, 2000, world, 1);
     builder.Open(thread, builder.Append(thread, record));
     builder.members[world - 1].entered = 1;
   }
@@ -157,6 +164,39 @@ inline uint64_t IdOf(const std::vector<uint8_t>& ring) {
   MemorySource source(ring);
   return RingId(ReadRing(source, "x.ring").header);
 }
+
+// The link of an agent that answers each request for rings with the records that it asks for.
+class AnsweringLink : public AgentLink {
+ public:
+  // `answers` is called with each request: whether it is to be answered.
+  AnsweringLink(AgentHandler* monitor, std::vector<std::vector<uint8_t>> rings,
+                std::function<bool(const rpc::SnapshotRequest&)> answers)
+      : monitor_(monitor), rings_(std::move(rings)), answers_(std::move(answers)) {}
+
+  void Send(const rpc::CollectorMessage& message) override {
+    if (!message.has_snapshot() || !answers_(message.snapshot())) return;
+    const rpc::SnapshotRequest& request = message.snapshot();
+    const uint64_t newest = request.newest_records() == 0 ? UINT64_MAX : request.newest_records();
+    for (const std::vector<uint8_t>& ring : rings_) {
+      const uint64_t id = IdOf(ring);
+      const auto& ids = request.ids();
+      if (!ids.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) continue;
+      MemorySource source(ring);
+      const RingImage image = TakeImage(source, "x.ring", ImageDepth::kAll, newest);
+      monitor_->Message(agent, Snapshot(request.request(), id, PackImage(image), true));
+    }
+    monitor_->Message(agent, LastSnapshot(request.request()));
+  }
+  void Consumed() override {}
+  void Refuse(const std::string& why) override { ADD_FAILURE() << why; }
+
+  uint64_t agent = 0;  // as joined
+
+ private:
+  AgentHandler* const monitor_;
+  const std::vector<std::vector<uint8_t>> rings_;
+  const std::function<bool(const rpc::SnapshotRequest&)> answers_;
+};
 
 inline rpc::AgentMessage EndInJournal(uint64_t id) {
   rpc::AgentMessage journal;

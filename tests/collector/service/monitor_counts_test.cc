@@ -2,19 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "collector/base/byte_source.h"
-#include "collector/import/ring_image.h"
 #include "collector/service/monitor.h"
 #include "tests/collector/service/fake_agent.h"
 
@@ -62,46 +58,17 @@ Outcome Watch(bool send_too_little, MonitorOptions options = {}) {
     changed.notify_all();
   };
   Monitor monitor{std::move(options)};
-  // Answers each request with the records that it asks for.
-  class Link : public AgentLink {
-   public:
-    Link(Monitor* monitor, std::vector<std::vector<uint8_t>> rings,
-         const std::function<void(uint64_t newest_records)>& on_request)
-        : monitor_(monitor), rings_(std::move(rings)), on_request_(on_request) {}
-    void Send(const rpc::CollectorMessage& message) override {
-      if (!message.has_snapshot()) return;
-      const rpc::SnapshotRequest& request = message.snapshot();
-      on_request_(request.newest_records());
-      const uint64_t newest = request.newest_records() == 0 ? UINT64_MAX : request.newest_records();
-      for (const std::vector<uint8_t>& ring : rings_) {
-        const uint64_t id = IdOf(ring);
-        const auto& ids = request.ids();
-        if (!ids.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) continue;
-        MemorySource source(ring);
-        const RingImage image = TakeImage(source, "x.ring", ImageDepth::kAll, newest);
-        monitor_->Message(agent, Snapshot(request.request(), id, PackImage(image), true));
-      }
-      monitor_->Message(agent, LastSnapshot(request.request()));
-    }
-    void Consumed() override {}
-    void Refuse(const std::string& why) override { ADD_FAILURE() << why; }
-
-    uint64_t agent = 0;
-
-   private:
-    Monitor* const monitor_;
-    const std::vector<std::vector<uint8_t>> rings_;
-    const std::function<void(uint64_t)> on_request_;
-  };
   std::vector<std::vector<uint8_t>> rings;
   rings.reserve(kManyRanks);
   for (int32_t rank = 0; rank < kManyRanks; ++rank) {
     rings.push_back(RingInAlltoallv(rank, send_too_little));
   }
-  const auto link = std::make_shared<Link>(&monitor, rings, [&](uint64_t newest_records) {
-    const std::lock_guard lock(mutex);
-    outcome.newest_records.push_back(newest_records);
-  });
+  const auto link =
+      std::make_shared<AnsweringLink>(&monitor, rings, [&](const rpc::SnapshotRequest& request) {
+        const std::lock_guard lock(mutex);
+        outcome.newest_records.push_back(request.newest_records());
+        return true;
+      });
   link->agent = monitor.Join(link);
   monitor.Message(link->agent, Hello());
   rpc::AgentMessage waiting;

@@ -21,15 +21,23 @@ namespace {
 MonitorOptions WithEvidence(int64_t patience_ns) {
   MonitorOptions options;
   options.answer_timeout_ns = patience_ns;
-  options.on_evidence = [](const Trace&, const Report&, const collect::Evidence&) {};
+  options.evidence.deadline_ns = patience_ns;
+  options.evidence.write = [](const Report&, const collect::Evidence&) {};
   return options;
+}
+
+// Two ranks that cannot complete: they are inside different collectives.
+std::vector<std::vector<uint8_t>> MismatchedRings(int32_t size = 2) {
+  std::vector<std::vector<uint8_t>> rings = {RingInBarrier(0, true, size, Operation::kAllreduce)};
+  for (int32_t rank = 1; rank < size; ++rank) rings.push_back(RingInBarrier(rank, true, size));
+  return rings;
 }
 
 // One agent answers, one is silent, and one has left: the evidence has the data of the first and
 // names the others.
 TEST(MonitorTest, EvidenceNamesAgentsThatDidNotAnswer) {
   Monitor monitor{WithEvidence(300'000'000)};
-  const std::vector<uint8_t> ring = RingInBarrier(0, true);
+  const std::vector<std::vector<uint8_t>> rings = MismatchedRings();
   const auto answering = std::make_shared<FakeLink>();
   const uint64_t first = monitor.Join(answering);
   monitor.Message(first, Hello());
@@ -44,8 +52,10 @@ TEST(MonitorTest, EvidenceNamesAgentsThatDidNotAnswer) {
   auto finished = std::async(std::launch::async, [&] { return monitor.Finish(); });
   const uint64_t request = answering->WaitForSnapshotRequest();
   monitor.Message(first, Environment(answering->WaitForEnvironmentRequest(), "{\"of\":1}"));
-  monitor.Message(first, Snapshot(request, 1, ring, false));
+  for (const auto& ring : rings) monitor.Message(first, Snapshot(request, IdOf(ring), ring, false));
   monitor.Message(first, LastSnapshot(request));
+  // What is missing is requested once more.
+  monitor.Message(first, LastSnapshot(answering->WaitForSnapshotRequest(request)));
   const Monitor::Final final = finished.get();
   ASSERT_EQ(final.evidence.nodes.size(), 3u);
   EXPECT_EQ(final.evidence.nodes[0].host, "here");
@@ -53,12 +63,14 @@ TEST(MonitorTest, EvidenceNamesAgentsThatDidNotAnswer) {
   EXPECT_EQ(final.evidence.nodes[0].environment, "{\"of\":1}");
   EXPECT_EQ(final.evidence.nodes[1].host, "silent");
   EXPECT_EQ(final.evidence.nodes[1].run_directory, "/run");
-  EXPECT_EQ(final.evidence.nodes[1].absent, "its agent did not answer within 0.3 s");
+  EXPECT_EQ(final.evidence.nodes[1].absent, "its agent did not answer in time");
   EXPECT_EQ(final.evidence.nodes[2].host, "gone");
   EXPECT_EQ(final.evidence.nodes[2].absent, "its agent was not connected");
-  ASSERT_EQ(final.evidence.rings.size(), 1u);
-  EXPECT_EQ(final.evidence.rings[0].image, ring);
-  EXPECT_EQ(final.evidence.rings[0].process, 0u);
+  ASSERT_EQ(final.evidence.rings.size(), 2u);
+  for (const collect::RingEvidence& ring : final.evidence.rings) {
+    EXPECT_THAT(rings, ::testing::Contains(ring.image));
+    EXPECT_LT(ring.process, 2u);
+  }
 }
 
 // Writing a bundle of a large job to a slow disk may take longer than an agent may be silent. The
@@ -70,7 +82,7 @@ TEST(MonitorTest, LosesNoAgentWhileEvidenceIsWritten) {
   std::vector<std::string> notes;
   MonitorOptions options;
   options.lost_after_ns = 2'000'000'000;
-  options.on_evidence = [&](const Trace&, const Report&, const collect::Evidence&) {
+  options.evidence.write = [&](const Report&, const collect::Evidence&) {
     const int64_t begin = Now(CLOCK_MONOTONIC);
     writing.set_value();
     heartbeat_sent.get_future().wait();
@@ -114,8 +126,61 @@ TEST(MonitorTest, LosesNoAgentWhileEvidenceIsWritten) {
   EXPECT_THAT(notes, ::testing::IsEmpty());
 }
 
+// In a job of so many ranks that a verdict does not need all their records, an agent sends those
+// for the verdict and not those for the bundle.
+TEST(MonitorTest, ActsAtTheCaptureDeadlineWithTheRecordsThatTheVerdictNeeded) {
+  constexpr int32_t kRanks = 70;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  std::promise<collect::Evidence> captured;
+  std::promise<void> due;
+  const auto note = [&](const std::string& what) {
+    const std::lock_guard lock(mutex);
+    order.push_back(what);
+  };
+  MonitorOptions options;
+  options.evidence.deadline_ns = 300'000'000;
+  options.on_report = [&](const Trace&, const Report&) { note("report"); };
+  options.evidence.write = [&](const Report&, const collect::Evidence& evidence) {
+    note("bundle");
+    captured.set_value(evidence);
+  };
+  options.on_due = [&](const Report&) {
+    note("due");
+    due.set_value();
+  };
+  Monitor monitor{std::move(options)};
+  const std::vector<std::vector<uint8_t>> all_rings = MismatchedRings(kRanks);
+  for (const int32_t first : {0, kRanks / 2}) {
+    const std::vector<std::vector<uint8_t>> rings(all_rings.begin() + first,
+                                                  all_rings.begin() + first + kRanks / 2);
+    const auto link = std::make_shared<AnsweringLink>(
+        &monitor, rings, [&note, first](const rpc::SnapshotRequest& request) {
+          const bool all = request.newest_records() == 0 && request.ids().empty();
+          if (all && first == 0) note("request");
+          return !all || first == 0;
+        });
+    link->agent = monitor.Join(link);
+    rpc::AgentMessage hello = Hello();
+    hello.mutable_hello()->set_agent_id(static_cast<uint64_t>(first) + 1);
+    monitor.Message(link->agent, hello);
+    for (const std::vector<uint8_t>& ring : rings) {
+      monitor.Message(link->agent, WaitingDigest(IdOf(ring), kRanks));
+    }
+  }
+  const collect::Evidence evidence = captured.get_future().get();
+  due.get_future().wait();
+  EXPECT_EQ(evidence.rings.size(), kRanks);
+  ASSERT_EQ(evidence.nodes.size(), 2u);
+  EXPECT_EQ(evidence.nodes[0].absent, "");
+  EXPECT_EQ(evidence.nodes[1].absent, "its agent did not answer in time");
+  const std::lock_guard lock(mutex);
+  EXPECT_THAT(order, ::testing::ElementsAre("report", "request", "bundle", "due"));
+}
+
 // Two containers with the same name and path.
 TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
+  const std::vector<std::vector<uint8_t>> rings = MismatchedRings();
   Monitor monitor{WithEvidence(5'000'000'000)};
   std::vector<std::pair<uint64_t, std::shared_ptr<FakeLink>>> agents;
   for (const uint64_t id : {1, 2}) {
@@ -131,7 +196,7 @@ TEST(MonitorTest, EvidenceHasTheEnvironmentOfEachAgent) {
     const uint64_t request = link->WaitForSnapshotRequest();
     monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(),
                                        "{\"of\":" + std::to_string(rank) + "}"));
-    const std::vector<uint8_t> ring = RingInBarrier(rank++, true);
+    const std::vector<uint8_t>& ring = rings[static_cast<size_t>(rank++)];
     monitor.Message(agent, Snapshot(request, IdOf(ring), ring, false));
     monitor.Message(agent, LastSnapshot(request));
   }
@@ -153,7 +218,9 @@ TEST(MonitorTest, RefusesInvalidEnvironment) {
     const uint64_t request = link->WaitForSnapshotRequest();
     monitor.Message(agent, Environment(link->WaitForEnvironmentRequest(), json));
     EXPECT_EQ(link->WaitForRefusal(), "an environment that does not fit");
-    monitor.Leave(agent);
+    for (const auto& ring : MismatchedRings()) {
+      monitor.Message(agent, Snapshot(request, IdOf(ring), ring, false));
+    }
     monitor.Message(agent, LastSnapshot(request));
     const Monitor::Final final = finished.get();
     ASSERT_EQ(final.evidence.nodes.size(), 1u);
