@@ -32,7 +32,11 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.5: cancelled requests (kCancelled).
 // 1.6: the share of time that a thread spends inside unsuccessful polls (Polling::inside).
 // 1.7: the pid namespace (FileHeader::pid_namespace).
-inline constexpr uint16_t kVersionMinor = 7;
+// 1.8: the text of rollcall_phase() (FileHeader::user_phase).
+inline constexpr uint16_t kVersionMinor = 8;
+
+// Bytes of the text of rollcall_phase(), with its NUL.
+inline constexpr uint32_t kUserPhaseBytes = 256;
 
 // Default size of a rank's file, and the default limit of the shared memory that a rank uses.
 inline constexpr uint64_t kDefaultFileBytes = 4u << 20;
@@ -178,13 +182,17 @@ struct FileHeader {
   uint64_t exception_call_path;  // where it was raised
   uint64_t exception_ticks;      // when it was recorded
   uint64_t pid_namespace;        // inode of /proc/self/ns/pid, the namespace of pid; 0: unknown
-  uint8_t reserved[1928];
+  uint64_t user_phase_lock;      // odd while the text below is being written
+  // What the process does, in the program's own words (rollcall.h); empty: it says nothing.
+  char user_phase[kUserPhaseBytes];
+  uint8_t reserved[1664];
   Section sections[kMaxSections];
 };
 static_assert(offsetof(FileHeader, world_rank) == 72);
 static_assert(offsetof(FileHeader, first_anchor) == 96);
 static_assert(offsetof(FileHeader, phase) == 152);
 static_assert(offsetof(FileHeader, host) == 232);
+static_assert(offsetof(FileHeader, user_phase) == 1536);
 static_assert(offsetof(FileHeader, sections) == 4096 - kMaxSections * sizeof(Section));
 static_assert(sizeof(FileHeader) == 4096);
 

@@ -23,6 +23,7 @@
 #include "shim/stack/stack.h"
 #include "shim/stack/thread_stack.h"
 #include "shim/terminate.h"
+#include "shim/user_phase.h"
 
 namespace rollcall::shim {
 
@@ -231,6 +232,7 @@ void MakeRing() {
   PrepareForTerminate();
   StoreRelease(page, uint64_t{1});
   StoreRelease(&g_recording, static_cast<const uint64_t*>(page));
+  PublishUserPhase();
 }
 
 }  // namespace
