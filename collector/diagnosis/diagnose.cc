@@ -17,6 +17,7 @@
 #include "collector/diagnosis/weak_wait.h"
 #include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/phases.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/model/rank_set.h"
@@ -309,6 +310,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
                    [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
   for (Finding& finding : report.findings) {
     if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
+    AddPhases(trace, &finding);
   }
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);

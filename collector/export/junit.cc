@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collector/base/text.h"
+#include "collector/diagnosis/wording/phases.h"
 #include "collector/export/exporter.h"
 #include "collector/export/places.h"
 
@@ -78,10 +80,50 @@ std::string NameOf(const Finding& finding) {
   return fmt::format("{} in {}", KindName(finding.kind), site->frame.function);
 }
 
+// The test FILE::TEST that the waiting ranks are in, if their phases agree. If they do not, those
+// count that have not failed before: the others have gone on.
+std::string_view TestOf(const Finding& finding) {
+  std::set<std::string_view> all, unfailed;
+  ptrdiff_t ranks = static_cast<ptrdiff_t>(finding.waiting.size());
+  for (const RanksPhase& phase : finding.phases) {
+    const auto waiting =
+        std::count_if(phase.ranks.begin(), phase.ranks.end(), [&finding](int32_t rank) {
+          return std::binary_search(finding.waiting.begin(), finding.waiting.end(), rank);
+        });
+    if (waiting == 0) continue;
+    ranks -= waiting;
+    all.insert(PhaseName(phase.text));
+    if (!FailedBefore(phase.text)) unfailed.insert(PhaseName(phase.text));
+  }
+  const std::set<std::string_view>& tests = all.size() == 1 ? all : unfailed;
+  if (ranks != 0 || tests.size() != 1) return {};
+  return tests.begin()->find("::") == std::string_view::npos ? std::string_view() : *tests.begin();
+}
+
+// As pytest names it in its own report: "tests/test_halo.py::TestRing::test_send[a::b]" is the case
+// "test_send[a::b]" of the class "tests.test_halo.TestRing" (_pytest/junitxml.py,
+// mangle_test_address).
+void NameAsTest(std::string_view test, Case* result) {
+  const size_t parameters = std::min(test.find('['), test.size());
+  const size_t last = test.rfind("::", parameters);
+  if (last == test.npos) return;
+  result->name = test.substr(last + 2);
+  std::string file(test.substr(0, test.find("::")));
+  if (file.ends_with(".py")) file.resize(file.size() - 3);
+  std::replace(file.begin(), file.end(), '/', '.');
+  result->class_name = file;
+  for (size_t at = test.find("::"); at < last;) {
+    const size_t next = test.find("::", at + 2);
+    result->class_name += fmt::format(".{}", test.substr(at + 2, next - at - 2));
+    at = next;
+  }
+}
+
 Case FindingCase(const Trace& trace, const Finding& finding, const Ruling& ruling) {
   Case result;
   result.class_name = fmt::format("rollcall.{}", KindName(finding.kind));
   result.name = NameOf(finding);
+  NameAsTest(TestOf(finding), &result);
   const std::string text = Escape(FindingText(trace, finding));
   switch (ruling.weight) {
     case Ruling::Weight::kFails:

@@ -50,24 +50,26 @@ class ImageTaker {
   // Reads the header's changing words again, after the data that they guard has been copied.
   void RefreshHeader() {
     ring::FileHeader& header = image_.header;
-    uint64_t lock_before = header.last_anchor_lock;
-    uint64_t lock_after = header.last_anchor_lock;
+    ring::FileHeader before = header;
+    ring::FileHeader after = header;
     if (bytes_.Changes()) {
-      ring::FileHeader before;
       ring::FileHeader now;
-      ring::FileHeader after;
       for (ring::FileHeader* copy : {&before, &now, &after}) {
         if (bytes_.Read(0, copy, sizeof(*copy)) != sizeof(*copy)) return;
       }
-      lock_before = before.last_anchor_lock;
-      lock_after = after.last_anchor_lock;
       header = now;
       TerminateStrings(&header);
     }
+    const auto torn = [&](uint64_t ring::FileHeader::*lock) {
+      return before.*lock != after.*lock || (after.*lock & 1) != 0;
+    };
     // Use the first anchor rather than a torn one.
-    if (lock_before != lock_after || (lock_after & 1) != 0)
-      header.last_anchor = header.first_anchor;
+    if (torn(&ring::FileHeader::last_anchor_lock)) header.last_anchor = header.first_anchor;
     header.last_anchor_lock = 0;
+    if (torn(&ring::FileHeader::user_phase_lock)) {
+      std::memset(header.user_phase, 0, sizeof(header.user_phase));
+    }
+    header.user_phase_lock = 0;
   }
 
   // Reads the bytes of `table` again, into a buffer of the same size.

@@ -109,6 +109,7 @@ void ReadProcess(RingContext* context, RingReferences* references,
   process.gpu = context->ring.gpu;
   process.graphs = header.version_minor >= 3 && header.calls_captured != 0;
   ReadPythonState(header, &process);
+  if (header.version_minor >= 8) process.user_phase = CleanName(header.user_phase);
   UseHostClock(context, host_clocks);
   process.phase_ns = context->Time(header.phase_ticks);
   process.exit_ns = context->Time(header.exit_ticks);

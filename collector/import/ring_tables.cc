@@ -230,6 +230,7 @@ void TerminateStrings(ring::FileHeader* header) {
   header->command[sizeof(header->command) - 1] = 0;
   header->library[sizeof(header->library) - 1] = 0;
   header->cgroup[sizeof(header->cgroup) - 1] = 0;
+  header->user_phase[sizeof(header->user_phase) - 1] = 0;
 }
 
 }  // namespace rollcall

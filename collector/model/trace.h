@@ -344,6 +344,7 @@ struct Process {
   int64_t exit_ns = kNoTime;
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
+  std::string user_phase;  // what it does, in the program's own words (rollcall.h); or empty
   ProcessEnd end;
   // There was no activity between two samples, the second begun after the first ended; or the
   // process is gone. If false, the process is not proven to hang.

@@ -110,6 +110,10 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   for (const Site& site : finding.sites) {
     json["lines"].push_back(LineToJson(trace, finding, site));
   }
+  json["phases"] = Json::array();
+  for (const RanksPhase& phase : finding.phases) {
+    json["phases"].push_back({{"ranks", phase.ranks}, {"text", phase.text}});
+  }
   json["title"] = finding.title;
   json["why"] = finding.why;
   json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;

@@ -219,6 +219,7 @@ Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last) {
     if (!shown.text.empty()) shown.text += '\n';
     shown.text += ProcessText(process);
     if (from != 0) shown.text += fmt::format(" · {} earlier calls", from);
+    if (!process.user_phase.empty()) shown.text += "\n  phase: " + process.user_phase;
     shown.text += "\n\n";
     std::vector<std::vector<std::string>> rows;
     for (size_t i = from; i < calls.size(); ++i) {

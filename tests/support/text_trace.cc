@@ -1,6 +1,7 @@
 #include "tests/support/text_trace.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <map>
@@ -337,6 +338,8 @@ class Parser {
       builder_->RemoveRank(rank);  // "has no trace"
     } else if (verb == "raises" || verb == "throws") {
       Raise(rank, words);
+    } else if (verb == "phase") {
+      process.user_phase = fmt::format("{}", fmt::join(words.begin() + 2, words.end(), " "));
     } else if (verb == "python-off") {
       PythonOff(At(words, 2), &process);
     } else if (verb == "damaged") {

@@ -92,6 +92,12 @@ struct HostRanks {
   std::vector<int32_t> ranks;  // increasing
 };
 
+// Ranks with the same Process::user_phase.
+struct RanksPhase {
+  std::vector<int32_t> ranks;  // increasing
+  std::string text;
+};
+
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot continue, or failed
@@ -111,6 +117,9 @@ struct Finding {
   std::vector<int32_t> waiting;  // increasing
   std::string title;             // one sentence
   std::vector<Site> sites;       // the other side first, culprits last
+  // Of its ranks, culprits first; also in `notes`. Empty unless it hangs, or a culprit is gone:
+  // otherwise the ranks have moved since.
+  std::vector<RanksPhase> phases;
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences

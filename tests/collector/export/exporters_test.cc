@@ -170,6 +170,50 @@ TEST(ExportJunit, EscapesOrRemovesCharactersThatXmlForbids) {
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x01")), Not(HasSubstr("\xff"))));
 }
 
+// The case of the finding in the JUnit report of kExportedTrace with these phases.
+std::string CaseOf(const std::string& phases) {
+  const std::string text = Checked(kExportedTrace + phases).Export("junit");
+  const size_t failed = text.find("<failure");
+  const size_t begin = text.rfind("classname=", failed);
+  return failed == std::string::npos ? text : text.substr(begin, text.find(" time", begin) - begin);
+}
+
+TEST(ExportJunit, CaseIsTheTestOfTheWaitingRanks) {
+  const std::string kind = R"(classname="rollcall.rank-conditional-collective" )"
+                           R"(name="rank-conditional-collective in exchange")";
+  EXPECT_EQ(CaseOf(""), kind);
+  EXPECT_EQ(CaseOf("1-3: phase tests/test_halo.py::test_send\n"
+                   "0: phase tests/test_halo.py::test_next; before: test_send failed\n"),
+            R"(classname="tests.test_halo" name="test_send")");
+  EXPECT_EQ(CaseOf("1: phase a/test_b.py::TestC::test_d[x::y]; setup\n"
+                   "2,3: phase a/test_b.py::TestC::test_d[x::y]\n"),
+            R"(classname="a.test_b.TestC" name="test_d[x::y]")");
+  EXPECT_EQ(CaseOf("1-3: phase tests/halo.c::<send>&\n"),
+            R"(classname="tests.halo.c" name="&lt;send&gt;&amp;")");
+  EXPECT_EQ(CaseOf("1,2: phase a.py::test_a\n3: phase a.py::test_b\n"), kind) << "they disagree";
+  EXPECT_EQ(CaseOf("1,2: phase a.py::test_a\n"
+                   "3: phase a.py::test_b; before: test_a failed\n"),
+            R"(classname="a" name="test_a")")
+      << "one has gone on";
+  EXPECT_EQ(CaseOf("1-3: phase a.py::test_b; before: test_a failed\n"),
+            R"(classname="a" name="test_b")")
+      << "all have gone on";
+  EXPECT_EQ(CaseOf("1,2: phase a.py::test_a\n"), kind) << "one says nothing";
+  EXPECT_EQ(CaseOf("0: phase a.py::test_a\n"), kind) << "it is not the waiting ranks'";
+  EXPECT_EQ(CaseOf("1-3: phase assembling\n"), kind) << "no test";
+  EXPECT_EQ(CaseOf("1-3: phase [::]::\n"), kind) << "no test either";
+}
+
+TEST(ExportJson, FindingHasThePhasesOfItsRanks) {
+  const auto phases_of = [](const std::string& phases) {
+    const std::string text = Checked(kExportedTrace + phases).Export("json");
+    return nlohmann::json::parse(text)["findings"][0]["phases"].dump();
+  };
+  EXPECT_EQ(phases_of(""), "[]");
+  EXPECT_EQ(phases_of("1-3: phase first\n0: phase second; before: x\n"),
+            R"([{"ranks":[0],"text":"second; before: x"},{"ranks":[1,2,3],"text":"first"}])");
+}
+
 TEST(ExportSarif, FilesBelowTheRootAreRelativeAndEncoded) {
   Checked checked(kExportedTrace);
   std::vector<Site>& sites = checked.report()->findings.front().sites;

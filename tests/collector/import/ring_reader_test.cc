@@ -554,6 +554,28 @@ TEST(RingReader, TableEntryRewrittenDuringTheCopyIsDropped) {
   EXPECT_EQ(rolled.members[0].history[0].sequence, 1u);
 }
 
+TEST(RingReader, PhaseWrittenDuringTheCopyIsDropped) {
+  RingFileBuilder builder(0, 1);
+  std::strcpy(builder.header.user_phase, "assembling the matrix");
+  const Bytes bytes = builder.Build();
+  EXPECT_STREQ(Read(bytes).header.user_phase, "assembling the matrix");
+  const size_t text = offsetof(ring::FileHeader, user_phase);
+  const auto write = [&](Bytes* file, int time) {
+    PutAt(file, offsetof(ring::FileHeader, user_phase_lock), 2 * uint64_t(time) + 2);
+    std::memcpy(file->data() + text, "solving it", 11);
+  };
+  TearingSource source(bytes, text + 4, write);
+  EXPECT_STREQ(ReadRing(source, "x.ring").header.user_phase, "");
+  // What was written before the copy is whole.
+  TearingSource resting(bytes, text + 4, [&](Bytes* file, int time) {
+    if (time == 0) write(file, time);
+  });
+  EXPECT_STREQ(ReadRing(resting, "x.ring").header.user_phase, "solving it");
+  // Its process was killed while writing it.
+  builder.header.user_phase_lock = 3;
+  EXPECT_STREQ(Read(builder.Build()).header.user_phase, "");
+}
+
 // A file in memory that a thread writes to as the shim does (ring_format.md, "Writing").
 class LiveRing {
  public:

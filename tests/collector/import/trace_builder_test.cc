@@ -95,6 +95,20 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_EQ(trace.problems[0].message, "no trace of ranks 0,2,3, of 4 ranks");
 }
 
+TEST(RingTraceBuilder, PhaseIsCleanText) {
+  RingFileBuilder ring(0, 1);
+  const auto phase = [&ring] { return TraceOf({ring}).processes[0].user_phase; };
+  EXPECT_EQ(phase(), "");
+  std::strcpy(ring.header.user_phase, "test_a\x1b[2J\xff; \xc3\xa4");
+  EXPECT_EQ(phase(), "test_a\ufffd[2J\ufffd; \u00e4");
+  // Not terminated, and in the section table behind it there is no zero byte either.
+  std::memset(ring.header.user_phase, 'x', sizeof(ring.header.user_phase));
+  std::memset(ring.header.reserved, 'y', sizeof(ring.header.reserved));
+  EXPECT_EQ(phase(), std::string(ring::kUserPhaseBytes - 1, 'x'));
+  ring.header.version_minor = 7;  // the bytes were reserved then
+  EXPECT_EQ(phase(), "");
+}
+
 TEST(RingTraceBuilder, JoinsRanksInAnyOrderOfFiles) {
   const Trace trace = TraceOf({MakeFullRing(2, 3), MakeFullRing(0, 3), MakeFullRing(1, 3)});
   EXPECT_THAT(trace.problems, IsEmpty());

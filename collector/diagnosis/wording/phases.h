@@ -1,0 +1,23 @@
+// What the ranks of a finding say that they do (rollcall_phase()).
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
+
+#include <string_view>
+
+#include "collector/diagnosis/verdict/finding.h"
+#include "collector/model/trace.h"
+
+namespace rollcall {
+
+// Fills `phases` of the finding, and notes the first ones.
+void AddPhases(const Trace& trace, Finding* finding);
+
+// The phase without the remarks that follow it.
+std::string_view PhaseName(std::string_view text);
+
+// Whether a remark says that the rank has failed in an earlier phase.
+bool FailedBefore(std::string_view text);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
