@@ -46,6 +46,12 @@ def main():
         # An installed tree may be moved.
         moved = prefix + "-moved"
         os.rename(prefix, moved)
+        installed = [os.path.join(moved, "include/rollcall/rollcall.h"),
+                     *(os.path.join(moved, "lib/rollcall/python/rollcall", name)
+                       for name in ("__init__.py", "__main__.py", "pytest_plugin.py"))]
+        missing = [path for path in installed if not os.path.isfile(path)]
+        if missing:
+            sys.exit("not installed: %s" % missing)
         env["PATH"] = os.path.join(moved, "bin") + os.pathsep + env["PATH"]
         run(["cmake", "-S", project, "-B", build, "-DCMAKE_PREFIX_PATH=" + moved,
              "-DMPI_C_COMPILER=" + args.mpicc, "-DMPIEXEC_EXECUTABLE=" + args.mpirun,

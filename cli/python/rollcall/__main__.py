@@ -1,0 +1,6 @@
+import os
+import sys
+import sysconfig
+
+PROGRAM = os.path.join(sysconfig.get_path("scripts"), "rollcall")
+os.execv(PROGRAM, [PROGRAM] + sys.argv[1:])
