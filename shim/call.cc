@@ -36,15 +36,14 @@ uint64_t AliveMark(const Call* call) { return kAlive ^ reinterpret_cast<uint64_t
 // overwritten. They are read only where they are certain to be mapped: on the thread's own stack,
 // above the current frame.
 ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
-  if (call.frame >= block.guard) return false;
-  const auto guard = reinterpret_cast<uint64_t>(block.guard);
+  if (call.frame.order() >= block.guard.order()) return false;
+  const uint64_t guard = block.guard.address();
   StackBounds& stack = block.log->stack;
   if (guard >= stack.high) return true;
   if (guard < stack.low && !(stack.initial_thread && GrowStackBounds(&stack, guard))) return true;
   const Call* outermost = block.outermost;
-  const auto* frame = static_cast<const uint64_t*>(block.guard);
   return LoadRelaxed(&outermost->alive) == AliveMark(outermost) &&
-         LoadRelaxed(&frame[1]) == reinterpret_cast<uint64_t>(block.guard_caller);
+         ReturnAddress(block.guard) == reinterpret_cast<uint64_t>(block.guard_caller);
 }
 
 // True for a local call made by the library: in its plugins, file functions that are not wrapped
@@ -59,7 +58,7 @@ inline bool Enter(Call* call) {
   const bool abort = call->info->kind == Kind::kAbort;
   call->counts = true;
   bool nested = false;
-  if (__builtin_expect(block.guard != nullptr && block.log != nullptr, 0))
+  if (__builtin_expect(block.guard.record != nullptr && block.log != nullptr, 0))
     nested = IsInsideGuard(block, *call);
   if (nested) {
     if (!abort) {
@@ -83,10 +82,10 @@ inline bool Enter(Call* call) {
   }
   ThreadLog* log = CurrentLog();
   if (log == nullptr) return false;
-  if (__builtin_expect(!nested && block.guard != nullptr, 0)) {
+  if (__builtin_expect(!nested && block.guard.record != nullptr, 0)) {
     Abandon(log);
     block.depth = 0;
-    block.guard = nullptr;
+    block.guard = {};
   }
   call->log = log;
   call->outer = block;
@@ -116,11 +115,11 @@ inline bool Enter(Call* call) {
 // jump.
 inline bool StartWriting(const Call* call) {
   ThreadBlock& block = t_block;
-  if (__builtin_expect(block.writing != nullptr, 0) && call->frame < block.writing) {
+  if (__builtin_expect(block.writing != nullptr, 0) && call->frame.order() < block.writing) {
     __atomic_fetch_add(&g_process.header->calls_unrecorded, 1, __ATOMIC_RELAXED);
     return false;
   }
-  block.writing = call->frame;
+  block.writing = call->frame.order();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return true;
 }

@@ -15,6 +15,7 @@
 #include "shim/library.h"
 #include "shim/messages.h"
 #include "shim/requests.h"
+#include "shim/stack/arch.h"
 #include "shim/thread_log.h"
 
 namespace rollcall::shim {
@@ -27,7 +28,7 @@ inline constexpr uint32_t kLargestStatus =
 struct Call {
   uint64_t alive;  // marks this memory as this call while the wrapper runs
   const OperationInfo* info;
-  const void* frame;   // ROLLCALL_CALLER_FRAME() of the wrapper
+  CallerFrame frame;   // ROLLCALL_CALLER_FRAME() of the wrapper
   const void* caller;  // return address: identifies the caller
   Library* library;
   bool pmpi;  // called by its PMPI_ name
@@ -55,7 +56,7 @@ struct Call {
 };
 
 // Constant facts of one wrapper; Begin adds those of this call.
-inline Call MakeCall(const OperationInfo& info, bool pmpi, const void* frame, const void* caller,
+inline Call MakeCall(const OperationInfo& info, bool pmpi, CallerFrame frame, const void* caller,
                      Library* library) {
   Call call;  // NOLINT: the rest is filled when it is needed
   call.info = &info;

@@ -241,7 +241,7 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
 
 }  // namespace
 
-InternedPath CurrentCallPath(const void* caller_frame) {
+InternedPath CurrentCallPath(CallerFrame caller_frame) {
   if (!g_process.stacks) return {};
   Native native;
   uint64_t hash = 0;

@@ -26,7 +26,7 @@ inline void SetCallPath(ring::Record* record, const InternedPath& path) {
 // without Python frames of a process that runs Python, whose context costs one system call. At
 // first sight the path's modules are looked up, which takes the loader's list lock, as the stack
 // walker does. Any thread.
-InternedPath CurrentCallPath(const void* caller_frame);
+InternedPath CurrentCallPath(CallerFrame caller_frame);
 
 // Stores a path of Python frames only, of another thread, read through `memory`. Returns its id, or
 // 0 if there is no room, or if the frames have changed.

@@ -11,7 +11,7 @@
 namespace rollcall::shim {
 namespace {
 
-void Mark(ring::ExitMark mark, int status, const void* frame) {
+void Mark(ring::ExitMark mark, int status, CallerFrame frame) {
   if (!MayMarkExit()) return;
   const ErrnoGuard keeper;
   MarkExit(mark, status, CurrentCallPath(frame).id);
@@ -40,7 +40,7 @@ void InstallExitMarks() {
 // since _exit may be called where dlsym must not be (signal handlers, vfork). If none was found,
 // the system call is made directly.
 namespace {
-[[noreturn]] void Leave(int status, const void* frame) {
+[[noreturn]] void Leave(int status, rollcall::shim::CallerFrame frame) {
   rollcall::shim::Mark(rollcall::ring::ExitMark::kQuickExit, status, frame);
   if (rollcall::shim::g_next_exit != nullptr) rollcall::shim::g_next_exit(status);
   for (;;) syscall(SYS_exit_group, status);

@@ -85,7 +85,7 @@ const char* TextOf(const char* exception, const TypeInfo* type) {
   return known ? what(object) : nullptr;
 }
 
-[[maybe_unused]] void NoteException(const void* frame) {
+[[maybe_unused]] void NoteException(CallerFrame frame) {
   if (!Recording() || g_cxx.current_exception_type == nullptr || g_cxx.get_globals == nullptr) {
     return;
   }

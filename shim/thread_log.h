@@ -8,6 +8,7 @@
 
 #include "proto/ring_format.h"
 #include "shim/platform.h"
+#include "shim/stack/arch.h"
 #include "shim/stack/thread_stack.h"
 
 namespace rollcall::shim {
@@ -87,7 +88,7 @@ struct ThreadLog {
 
 // Which wrappers of a thread are running. Each call saves the previous value and restores it.
 struct Nesting {
-  const void* guard;  // frame of the outermost wrapper that is running; nullptr if none
+  CallerFrame guard;  // frame of the outermost wrapper that is running; no record if none
   const void* guard_caller;
   const Call* outermost;  // the call that `guard` belongs to
   uint32_t depth;         // number of running wrappers; valid while `guard` is
@@ -101,7 +102,7 @@ struct Nesting {
 // words at once would stall until that store has reached the cache.
 struct ThreadBlock : Nesting {
   ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
-  const void* writing;  // frame of the wrapper whose record is being written; nullptr if none
+  const void* writing;  // order() of the wrapper whose record is being written; nullptr if none
 };
 extern constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec")));
 

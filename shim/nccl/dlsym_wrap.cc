@@ -3,8 +3,9 @@
 // wrapper. Everything else is passed on by a tail jump, because with RTLD_NEXT and RTLD_DEFAULT the
 // result depends on dlsym's return address.
 //
-// x86-64 only: on other processors dlsym is not wrapped, and such programs are not recorded.
-#if !defined(ROLLCALL_NO_EXPORTS) && defined(__x86_64__)
+// x86-64 and AArch64 only: on other processors dlsym is not wrapped, and such programs are not
+// recorded.
+#if !defined(ROLLCALL_NO_EXPORTS) && (defined(__x86_64__) || defined(__aarch64__))
 
 #include <dlfcn.h>
 
@@ -17,11 +18,13 @@ namespace {
 
 using Dlsym = void* (*)(void*, const char*);
 
-// The C library's dlsym. It moved from libdl to libc in glibc 2.34; the old symbol version remains.
+// The C library's dlsym. It moved from libdl to libc in glibc 2.34; the old symbol version remains,
+// which is glibc's first for the processor: x86-64, AArch64.
 Dlsym RealDlsym() {
-  void* found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-  if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-  return reinterpret_cast<Dlsym>(found);
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
+    if (void* found = dlvsym(RTLD_NEXT, "dlsym", version)) return reinterpret_cast<Dlsym>(found);
+  }
+  return nullptr;
 }
 
 void* const kAbsent = reinterpret_cast<void*>(1);
@@ -56,6 +59,7 @@ __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, c
 }  // extern "C"
 
 // Saves both arguments across the call of RollcallLookUp and aligns the stack for it.
+#if defined(__x86_64__)
 __asm__(
     ".pushsection .text\n"
     ".globl dlsym\n"
@@ -86,5 +90,37 @@ __asm__(
     ".cfi_endproc\n"
     ".size dlsym, .-dlsym\n"
     ".popsection\n");
+#else
+__asm__(  // hint #34 is BTI c; it permits a jump by x16 to land on such an instruction
+    ".pushsection .text\n"
+    ".globl dlsym\n"
+    ".type dlsym, %function\n"
+    "dlsym:\n"
+    ".cfi_startproc\n"
+    "  hint #34\n"
+    "  stp x29, x30, [sp, #-32]!\n"
+    "  .cfi_def_cfa_offset 32\n"
+    "  .cfi_offset x29, -32\n"
+    "  .cfi_offset x30, -24\n"
+    "  mov x29, sp\n"
+    "  stp x0, x1, [sp, #16]\n"
+    "  bl RollcallLookUp\n"
+    "  mov x2, x0\n"
+    "  ldp x0, x1, [sp, #16]\n"
+    "  ldp x29, x30, [sp], #32\n"
+    "  .cfi_restore x30\n"
+    "  .cfi_restore x29\n"
+    "  .cfi_def_cfa_offset 0\n"
+    "  cbnz x2, 1f\n"
+    "  adrp x16, rollcall_real_dlsym\n"
+    "  ldr x16, [x16, #:lo12:rollcall_real_dlsym]\n"
+    "  br x16\n"
+    "1: cmp x2, #1\n"
+    "  csel x0, xzr, x2, eq\n"
+    "  ret\n"
+    ".cfi_endproc\n"
+    ".size dlsym, .-dlsym\n"
+    ".popsection\n");
+#endif
 
 #endif

@@ -91,7 +91,7 @@ ROLLCALL_COLD void GiveUp(const char* why) {
 }
 
 // The reason why an event cannot be trusted; null if it can.
-const char* DistrustReason(const void* frame) {
+const char* DistrustReason(CallerFrame frame) {
   CodeRange driver;
   if (!g_process.stacks) return "call paths are off, and this NCCL needs them";
   if (!FindDriverCode(&driver)) return "the CUDA driver was not found";

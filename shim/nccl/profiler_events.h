@@ -12,12 +12,13 @@
 #include <cstdint>
 
 #include "proto/operations.h"
+#include "shim/stack/arch.h"
 
 namespace rollcall::shim::nccl::profiler {
 
 // The plugin function that NCCL called: its ROLLCALL_CALLER_FRAME() and return address.
 struct Caller {
-  const void* frame;
+  CallerFrame frame;
   const void* address;
 };
 

@@ -72,7 +72,7 @@ Value ReadRegister(uint8_t op, Cursor* cursor, uint64_t pc) {
   const int64_t offset = cursor->Sleb();
   if (reg == arch::kDwarfSp) return {Value::Base::kSp, offset};
   if (reg == arch::kDwarfFp) return {Value::Base::kFp, offset};
-  if (reg == arch::kDwarfPc) {
+  if (reg == arch::kDwarfPc && !arch::kLinkRegister) {
     return Constant(static_cast<int64_t>(pc + static_cast<uint64_t>(offset)));
   }
   return {};
@@ -206,6 +206,10 @@ bool ReadCie(const ModuleImage& module, uint64_t address, Cie* cie) {
         }
         case 'S':
           cie->signal_frame = true;
+          break;
+        case 'B':  // return addresses are signed with the B key
+        case 'G':  // the function sets memory tags
+          if (!arch::kLinkRegister) return false;
           break;
         default:
           return false;
@@ -341,6 +345,8 @@ class Program {
         Set(reg, {Place::How::kOther, 0, {}});
         break;
       }
+      case 0x2d:  // AARCH64_negate_ra_state: see arch::LoadReturnAddress
+        return arch::kLinkRegister;
       case 0x2e:
         cursor.Uleb();
         break;      // GNU_args_size
@@ -402,6 +408,18 @@ bool FitsSlot(int64_t offset) {
   return offset % 8 == 0 && offset / 8 >= INT16_MIN && offset / 8 <= INT16_MAX;
 }
 
+// The slot of a register for a Rule of a processor with a link register. False: it cannot be
+// expressed.
+bool FindSlot(const Place& place, int64_t cfa, int64_t limit, int64_t* slot) {
+  *slot = 0;
+  if (place.how == Place::How::kSame) return true;
+  if (place.how != Place::How::kAtCfa || place.offset >= 0 || place.offset % 8 != 0) return false;
+  *slot = place.offset / 8;
+  if (*slot >= -limit) return true;
+  *slot = (place.offset + cfa) / 8 + 1;
+  return cfa % 8 == 0 && *slot > 0 && *slot < limit;
+}
+
 // Converts a row to a rule.
 Rule Condense(const Row& row, bool signal_frame) {
   using Base = Value::Base;
@@ -422,19 +440,31 @@ Rule Condense(const Row& row, bool signal_frame) {
       return kUnsupportedRule;
     }
     const int64_t pc_slot = row.pc.value.offset / 8;
-    if (pc_slot < 0 || pc_slot > UINT8_MAX) return kUnsupportedRule;
+    if (pc_slot < 0 || pc_slot >= 1 << (arch::kPcSlotBits - 1)) return kUnsupportedRule;
     rule.kind = RuleKind::kSignalFrame;
-    rule.pc_slot = static_cast<uint8_t>(pc_slot);
-    rule.fp_slot = static_cast<int16_t>(row.fp.value.offset / 8);
+    rule.pc_slot = static_cast<int32_t>(pc_slot);
+    rule.fp_slot = static_cast<int32_t>(row.fp.value.offset / 8);
     return rule;
   }
 
-  if (row.pc.how != How::kAtCfa || row.pc.offset != -8 || row.sp.how != How::kSame) {
-    return kUnsupportedRule;
+  if (row.sp.how != How::kSame) return kUnsupportedRule;
+  if constexpr (arch::kLinkRegister) {
+    constexpr int64_t kLimit = 1 << (arch::kPcSlotBits - 1);
+    int64_t pc_slot = 0;
+    int64_t fp_slot = 0;
+    if ((row.cfa.base != Base::kSp && row.cfa.base != Base::kFp) ||
+        !FindSlot(row.pc, cfa, kLimit, &pc_slot) || !FindSlot(row.fp, cfa, kLimit, &fp_slot)) {
+      return kUnsupportedRule;
+    }
+    rule.kind = row.cfa.base == Base::kSp ? RuleKind::kSp : RuleKind::kFp;
+    rule.pc_slot = static_cast<int32_t>(pc_slot);
+    rule.fp_slot = static_cast<int32_t>(fp_slot);
+    return rule;
   }
+  if (row.pc.how != How::kAtCfa || row.pc.offset != -8) return kUnsupportedRule;
   if (row.cfa.base == Base::kSp || row.cfa.base == Base::kFp) {
     if (row.fp.how == How::kAtCfa && row.fp.offset != 0 && FitsSlot(row.fp.offset)) {
-      rule.fp_slot = static_cast<int16_t>(row.fp.offset / 8);
+      rule.fp_slot = static_cast<int32_t>(row.fp.offset / 8);
     } else if (row.fp.how != How::kSame) {
       return kUnsupportedRule;
     }
@@ -444,7 +474,7 @@ Rule Condense(const Row& row, bool signal_frame) {
   if (row.cfa.base == Base::kAtFp && row.fp.how == How::kAtExpression &&
       row.fp.value.base == Base::kFp && FitsSlot(row.fp.value.offset)) {
     rule.kind = RuleKind::kFpIndirect;
-    rule.fp_slot = static_cast<int16_t>(row.fp.value.offset / 8);
+    rule.fp_slot = static_cast<int32_t>(row.fp.value.offset / 8);
     return rule;
   }
   return kUnsupportedRule;
@@ -488,9 +518,8 @@ Rule ScanForRule(const ModuleImage& module, uint64_t eh_frame, uint64_t pc) {
   }
 }
 
-}  // namespace
-
-Rule RuleFromTables(const ModuleImage& module, uint64_t pc) {
+// The rule of the FDE that the index finds for pc.
+Rule RuleFromIndex(const ModuleImage& module, uint64_t pc) {
   if (!arch::kSupported || module.eh_frame_hdr == 0) return {RuleKind::kNoFde, 0, 0, 0};
   const uint64_t base = module.eh_frame_hdr;
   Cursor header(module, base);
@@ -523,6 +552,16 @@ Rule RuleFromTables(const ModuleImage& module, uint64_t pc) {
   row.Skip(4);
   const uint64_t fde = row.Pointer(kEncodingTable, base);
   return row.ok() ? RuleFromFde(module, fde, pc) : kUnsupportedRule;
+}
+
+}  // namespace
+
+Rule RuleFromTables(const ModuleImage& module, uint64_t pc) {
+  const Rule rule = RuleFromIndex(module, pc);
+  if (arch::kSigreturnCode == 0 || rule.kind != RuleKind::kNoFde) return rule;
+  Cursor code(module, pc + 1);  // a handler returns to the first instruction
+  if (code.Read<uint64_t>() != arch::kSigreturnCode) return rule;
+  return {RuleKind::kSignalFrame, arch::kSignalPcSlot, arch::kSignalFpSlot, arch::kSignalSp};
 }
 
 }  // namespace rollcall::shim

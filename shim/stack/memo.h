@@ -31,7 +31,7 @@ struct WalkTrace {
 };
 
 struct Memo {
-  uint64_t frame = 0;  // 0: empty
+  uint64_t frame = 0;  // CallerFrame::key(); 0: empty
   uint64_t generation = 0;
   uint64_t hash = 0;
   int32_t depth = 0;
@@ -44,12 +44,13 @@ struct Memo {
   uint32_t extra_offset[WalkTrace::kMaxExtra];
 
   // True if all words are unchanged. Copies the addresses to `out` while comparing.
-  bool Matches(uint64_t at_frame, uint64_t now, int limit, uint64_t* out) const {
-    if (frame != at_frame || generation != now || max_depth != limit) return false;
+  bool Matches(CallerFrame from, uint64_t now, int limit, uint64_t* out) const {
+    const uint64_t at_frame = from.address();
+    if (frame != from.key() || generation != now || max_depth != limit) return false;
     uint64_t different = 0;
     for (int i = 0; i < depth; ++i) {
       const uint64_t pc = pcs[i];
-      different |= pc ^ arch::LoadWord(at_frame + pc_offset[i]);
+      different |= pc ^ arch::LoadReturnAddress(at_frame + pc_offset[i]);
       out[i] = pc;
     }
     for (int i = 0; i < extras; ++i) {

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "shim/stack/arch.h"
+
 namespace rollcall::shim {
 
 enum class RuleKind : uint8_t {
@@ -20,13 +22,17 @@ enum class RuleKind : uint8_t {
   kUnsupported = 8,
 };
 
-// For kSp and kFp, the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot, or not
-// saved (fp_slot 0).
+// For kSp and kFp:
+//   x86-64   the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot, or not saved
+//            (fp_slot 0).
+//   AArch64  both have a slot: if negative, the register is saved at CFA + 8 * slot; if positive,
+//            at base + 8 * (slot - 1), where base is sp or fp (a frame's local variables may be
+//            large, and on either side of the saved registers); 0: still in the register.
 struct Rule {
-  RuleKind kind = RuleKind::kInvalid;
-  uint8_t pc_slot = 0;
-  int16_t fp_slot = 0;
-  int32_t cfa = 0;
+  RuleKind kind : 8 = RuleKind::kInvalid;
+  int32_t pc_slot : arch::kPcSlotBits = 0;
+  int32_t fp_slot : 24 - arch::kPcSlotBits = 0;
+  int32_t cfa : 32 = 0;
 
   bool operator==(const Rule&) const = default;
 };

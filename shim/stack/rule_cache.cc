@@ -45,7 +45,7 @@ void RuleCache::Clear() {
   uint64_t next;
   do {
     next = old + kOneGeneration;
-    if (next == 0) {  // 2^17 generations: old keys would become valid again
+    if (next == 0) {  // all generations were used: old keys would become valid again
       for (uint64_t i = 0; entries_ != nullptr && i < kEntries + kWindow; ++i) {
         // An entry being written still belongs to its writer, which frees it when it sees that the
         // generation is over. If it were freed here, two threads could write it at once.

@@ -17,17 +17,19 @@
 namespace rollcall::shim {
 namespace {
 
+uint64_t Order(CallerFrame frame) { return reinterpret_cast<uint64_t>(frame.order()); }
+
 // A thread's data, in a mapping of its own, so that only a pointer takes up static TLS. Its pages
 // are allocated as memos are used.
 struct ThreadBlock {
   StackBounds bounds;
-  // The frame of the capture in progress, 0 if there is none. A nested capture (in a signal
-  // handler) has a lower frame and does not use the memos. If a new capture's frame is higher, the
-  // capture in progress was left by longjmp.
+  // Order() of the capture in progress, 0 if there is none. A nested capture (in a
+  // signal handler) has a lower frame and does not use the memos. If a new capture's frame is
+  // higher, the capture in progress was left by longjmp.
   uint64_t busy_frame = 0;
-  // The frame of the capture that is calling the loader, 0 if there is none. A nested capture must
-  // not call the loader: its lock is recursive, but not while it is being acquired, and the thread
-  // would wait for itself.
+  // The same of the capture that is calling the loader. A nested capture must not call the loader:
+  // its lock is recursive, but not while it is being acquired, and the thread would wait for
+  // itself.
   uint64_t learning_frame = 0;
   MemoTable memos;
 };
@@ -79,7 +81,8 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
 }
 
 // Looks up the rule of an address that is seen for the first time, in a capture that started at
-// `frame`. kInvalid: the loader must not be called now. Keeps errno, which the loader may change.
+// `frame` (its Order()). kInvalid: the loader must not be called now. Keeps errno, which
+// the loader may change.
 [[gnu::noinline]] Rule LearnRule(uint64_t pc, uint64_t generation, uint64_t frame) {
   ThreadBlock* block = thread_block;
   if (block->learning_frame != 0 && frame < block->learning_frame) return {};
@@ -108,35 +111,34 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
 
 class Walk {
  public:
-  // The walk may read stack words in [low, high).
-  Walk(uint64_t low, uint64_t high, uint64_t* pcs, WalkTrace* trace)
-      : low_(low), size_(high - low), pcs_(pcs), trace_(trace) {}
+  // The walk starts at `frame` and may read stack words from its record up to `high`.
+  Walk(CallerFrame frame, uint64_t high, uint64_t* pcs, WalkTrace* trace)
+      : frame_(frame), size_(high - frame.address()), pcs_(pcs), trace_(trace) {}
 
-  // Starts at a frame with a frame pointer (ROLLCALL_CALLER_FRAME).
   StackEnd Run(int max_depth, uint64_t generation) {
     constexpr uint64_t kPcLimit = uint64_t{1} << arch::kPcBits;
-    uint64_t sp = low_ + arch::kFrameToSp;
-    uint64_t fp_at = low_;  // where the caller's frame pointer is saved
-    uint64_t pc_at = low_ + arch::kReturnAddressInFrame;
+    uint64_t sp = frame_.sp();
+    uint64_t fp_at = low();  // where the caller's frame pointer is saved
+    uint64_t pc_at = low() + 8;
     uint64_t is_call = 1;  // a return address may be the first byte of the next function
     while (depth_ < max_depth) {
-      const uint64_t pc = arch::LoadWord(pc_at);
+      const uint64_t pc = arch::LoadReturnAddress(pc_at);
       if (pc < 4096 || pc >= kPcLimit) [[unlikely]]
         return StackEnd::kBadFrame;
       pcs_[depth_] = pc;
-      trace_->pc_offset[depth_++] = static_cast<uint32_t>(pc_at - low_);
+      trace_->pc_offset[depth_++] = static_cast<uint32_t>(pc_at - low());
 
       const uint64_t site = pc - is_call;
       Rule rule = cache.Find(site, generation);
       if (rule.kind == RuleKind::kInvalid) [[unlikely]]
-        rule = LearnRule(site, generation, low_);
+        rule = LearnRule(site, generation, Order(frame_));
+      uint64_t base = sp;
       uint64_t cfa = 0;
       if (rule.kind == RuleKind::kSp) [[likely]] {
         cfa = sp + static_cast<int64_t>(rule.cfa);
       } else if (rule.kind == RuleKind::kFp) {
-        uint64_t fp = 0;
-        if (!Extra(fp_at, &fp)) return StackEnd::kBadFrame;
-        cfa = fp + static_cast<int64_t>(rule.cfa);
+        if (!Extra(fp_at, &base)) return StackEnd::kBadFrame;
+        cfa = base + static_cast<int64_t>(rule.cfa);
       } else {
         StackEnd end = StackEnd::kNone;
         if (!Irregular(rule, site, sp, &fp_at, &pc_at, &cfa, &end)) return end;
@@ -145,10 +147,23 @@ class Walk {
         sp = cfa;
         continue;
       }
-      if (!Rises(cfa, sp)) [[unlikely]]
-        return StackEnd::kBadFrame;
-      pc_at = cfa - 8;
-      if (rule.fp_slot != 0) fp_at = cfa + int64_t{8} * rule.fp_slot;
+      if constexpr (arch::kLinkRegister) {
+        if (rule.pc_slot != 0) {
+          if (!Rises(cfa, sp)) [[unlikely]]
+            return StackEnd::kBadFrame;
+          pc_at = SlotAddress(rule.pc_slot, base, cfa);
+        } else {  // interrupted by a signal, whose frame has x30 after x29; it may have no frame
+          if (is_call != 0 || (cfa != sp && !Rises(cfa, sp))) return StackEnd::kBadFrame;
+          pc_at = fp_at + 8;
+        }
+        if (!IsStackWord(pc_at)) return StackEnd::kBadFrame;
+        if (rule.fp_slot != 0) fp_at = SlotAddress(rule.fp_slot, base, cfa);
+      } else {
+        if (!Rises(cfa, sp)) [[unlikely]]
+          return StackEnd::kBadFrame;
+        pc_at = cfa - 8;
+        if (rule.fp_slot != 0) fp_at = cfa + int64_t{8} * rule.fp_slot;
+      }
       is_call = 1;
       sp = cfa;
     }
@@ -158,13 +173,20 @@ class Walk {
   int depth() const { return depth_; }
 
  private:
+  uint64_t low() const { return frame_.address(); }
+
   bool IsStackWord(uint64_t address) const {
-    return address - low_ <= size_ - 8 && (address & 7) == 0;
+    return address - low() <= size_ - 8 && (address & 7) == 0;
+  }
+
+  // For processors with a link register: see Rule.
+  static uint64_t SlotAddress(int64_t slot, uint64_t base, uint64_t cfa) {
+    return slot < 0 ? cfa + 8 * slot : base + 8 * (slot - 1);
   }
 
   // True if the CFA is valid: above the callee's and at most at the end of the stack.
   bool Rises(uint64_t cfa, uint64_t sp) const {
-    return cfa > sp && cfa - low_ <= size_ && (cfa & 7) == 0;
+    return cfa > sp && cfa - low() <= size_ && (cfa & 7) == 0;
   }
 
   // Reads a word that is not a return address.
@@ -175,7 +197,7 @@ class Walk {
       trace_->complete = false;
       return true;
     }
-    trace_->extra_offset[trace_->extras] = static_cast<uint32_t>(address - low_);
+    trace_->extra_offset[trace_->extras] = static_cast<uint32_t>(address - low());
     trace_->extra_word[trace_->extras++] = *word;
     return true;
   }
@@ -194,7 +216,7 @@ class Walk {
       }
       case RuleKind::kSignalFrame:
         if (!Extra(sp + static_cast<int64_t>(rule.cfa), cfa)) return false;
-        *pc_at = sp + uint64_t{8} * rule.pc_slot;
+        *pc_at = sp + int64_t{8} * rule.pc_slot;
         *fp_at = sp + int64_t{8} * rule.fp_slot;
         return IsStackWord(*pc_at);
       case RuleKind::kInvalid:
@@ -215,7 +237,7 @@ class Walk {
     }
   }
 
-  const uint64_t low_;
+  const CallerFrame frame_;
   const uint64_t size_;
   uint64_t* pcs_;
   WalkTrace* trace_;
@@ -223,8 +245,9 @@ class Walk {
 };
 
 // Walks the stack and stores the walk in `memo` unless that is null.
-[[gnu::noinline]] int WalkStack(uint64_t frame, uint64_t high, uint64_t generation, int max_depth,
-                                Memo* memo, uint64_t* pcs, StackEnd* end, uint64_t* hash) {
+[[gnu::noinline]] int WalkStack(CallerFrame frame, uint64_t high, uint64_t generation,
+                                int max_depth, Memo* memo, uint64_t* pcs, StackEnd* end,
+                                uint64_t* hash) {
   WalkTrace trace;
   Walk walk(frame, high, pcs, &trace);
   *end = walk.Run(max_depth, generation);
@@ -233,10 +256,10 @@ class Walk {
   // Not stored: an address in no module must be looked up again next time, and a walk during which
   // the generation changed belongs to none.
   if (memo == nullptr || !trace.complete || *end == StackEnd::kNoUnwindInfo ||
-      high - frame > UINT32_MAX || cache.generation() != generation) {
+      high - frame.address() > UINT32_MAX || cache.generation() != generation) {
     return depth;
   }
-  memo->frame = frame;
+  memo->frame = frame.key();
   memo->generation = generation;
   memo->hash = *hash;
   memo->depth = depth;
@@ -252,11 +275,12 @@ class Walk {
 
 // Slow path: returns the calling thread's block, making it if needed, and stores whether `frame` is
 // on the thread's stack. Keeps errno.
-[[gnu::noinline]] ThreadBlock* EnterSlowly(uint64_t frame, bool* on_stack) {
+[[gnu::noinline]] ThreadBlock* EnterSlowly(CallerFrame frame, bool* on_stack) {
   const int saved_errno = errno;
   ThreadBlock* block = thread_block != nullptr ? thread_block : MakeBlock();
-  *on_stack = block != nullptr && frame + arch::kFrameToSp <= block->bounds.high &&
-              (frame >= block->bounds.low || GrowStackBounds(&block->bounds, frame));
+  *on_stack =
+      block != nullptr && frame.sp() <= block->bounds.high &&
+      (frame.address() >= block->bounds.low || GrowStackBounds(&block->bounds, frame.address()));
   errno = saved_errno;
   return block;
 }
@@ -278,23 +302,21 @@ bool InitStacks() {
   return ready.load(std::memory_order_acquire);
 }
 
-int CaptureStack(const void* caller_frame, uint64_t* pcs, int max_depth, StackEnd* end,
-                 uint64_t* hash) {
+int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end, uint64_t* hash) {
   *end = arch::kSupported ? StackEnd::kNone : StackEnd::kUnsupportedArch;
   *hash = 0;
   if (!ready.load(std::memory_order_acquire) || max_depth <= 0) [[unlikely]]
     return 0;
-  const auto frame = reinterpret_cast<uint64_t>(caller_frame);
   max_depth = std::min(max_depth, kMaxStackDepth);
 
   ThreadBlock* block = thread_block;
-  bool on_stack = block != nullptr && frame >= block->bounds.low &&
-                  frame + arch::kFrameToSp <= block->bounds.high;
+  bool on_stack =
+      block != nullptr && frame.address() >= block->bounds.low && frame.sp() <= block->bounds.high;
   if (!on_stack) [[unlikely]] {
     block = EnterSlowly(frame, &on_stack);
     if (block == nullptr) return 0;
   }
-  const uint64_t pc = arch::LoadWord(frame + arch::kReturnAddressInFrame);
+  const uint64_t pc = ReturnAddress(frame);
   if (!on_stack) [[unlikely]] {
     pcs[0] = pc;
     *end = StackEnd::kForeignStack;
@@ -304,12 +326,12 @@ int CaptureStack(const void* caller_frame, uint64_t* pcs, int max_depth, StackEn
 
   const uint64_t generation = cache.generation();
   const uint64_t high = block->bounds.high;
-  if (block->busy_frame != 0 && frame < block->busy_frame) [[unlikely]] {
+  if (block->busy_frame != 0 && Order(frame) < block->busy_frame) [[unlikely]] {
     return WalkStack(frame, high, generation, max_depth, nullptr, pcs, end, hash);
   }
-  block->busy_frame = frame;
+  block->busy_frame = Order(frame);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  Memo& memo = block->memos.For(frame, pc);
+  Memo& memo = block->memos.For(frame.address(), pc);
   int depth = 0;
   if (memo.Matches(frame, generation, max_depth, pcs)) [[likely]] {
     depth = memo.depth;

@@ -12,14 +12,16 @@
 // compares the result with libunwind's on real stacks.
 //
 // Two types of frames are not walked: code without an FDE in a loaded module's .eh_frame (JIT; also
-// if registered by __register_frame), and frames whose CFA depends on registers other than rsp and
-// rbp. The walker does not guess by frame pointers: the stack ends, and StackEnd says why.
+// if registered by __register_frame), and frames whose CFA depends on registers other than the
+// stack and frame pointers. The walker does not guess by frame pointers: the stack ends, and
+// StackEnd says why.
 #ifndef ROLLCALL_SHIM_STACK_STACK_H_
 #define ROLLCALL_SHIM_STACK_STACK_H_
 
 #include <cstdint>
 
 #include "proto/ring_format.h"
+#include "shim/stack/arch.h"
 
 namespace rollcall::shim {
 
@@ -33,10 +35,10 @@ constexpr bool IsComplete(StackEnd end) { return end == StackEnd::kComplete; }
 
 // The starting point of a walk: the frame of the function in which this is expanded. Expand it in
 // the exported wrapper itself, or in a function that is always inlined into it.
-// __builtin_frame_address makes the wrapper keep its frame pointer in %rbp, so that no frame of the
-// shim needs unwinding. Such a function must have no variable aligned to more than 16 bytes (its
-// frame would be realigned).
-#define ROLLCALL_CALLER_FRAME() (__builtin_frame_address(0))
+// __builtin_frame_address makes the wrapper keep its frame pointer in the register, so that no
+// frame of the shim needs unwinding. Such a function must have no variable aligned to more than 16
+// bytes (its frame would be realigned).
+#define ROLLCALL_CALLER_FRAME() ROLLCALL_FRAME_OF_FUNCTION()
 
 // Reserves the rule table (256 KiB of address space; used memory grows with the call sites seen).
 // Call it when MPI or NCCL is initialised, never before. May be called again and by several
@@ -53,8 +55,7 @@ bool InitStacks();
 // the thread's own stack and our tables. The first capture of a thread maps its block (freed when
 // the thread ends); the first sight of an address takes the dynamic loader's lock, by
 // dl_iterate_phdr. May be called in a signal handler that interrupted a capture of the same thread.
-int CaptureStack(const void* caller_frame, uint64_t* pcs, int max_depth, StackEnd* end,
-                 uint64_t* hash);
+int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end, uint64_t* hash);
 
 // Forgets all rules, so that a library loaded at the same address gets its own. Call it before and
 // after the real dlclose. Any thread, any time. stack/dlclose_wrap.cc does so for the application's
