@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 #include <link.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <random>
 #include <string_view>
@@ -14,12 +17,13 @@
 
 #include "shim/stack/modules.h"
 
-#if defined(__x86_64__)
-
 namespace rollcall::shim {
 namespace {
 
+Rule RuleAt(const char* label) { return FindModuleRule(reinterpret_cast<uint64_t>(label)).rule; }
+
 // This code is never executed; each label marks an instruction whose rule the test reads.
+#if defined(__x86_64__)
 __asm__(R"(
   .text
 rollcall_cfi_function:
@@ -81,8 +85,6 @@ extern "C" const char rollcall_cfi_entry[], rollcall_cfi_pushed[], rollcall_cfi_
     rollcall_cfi_other_register[], rollcall_cfi_large[], rollcall_cfi_computed[],
     rollcall_cfi_outermost[], rollcall_cfi_no_fde[], rollcall_cfi_signal_frame[];
 
-Rule RuleAt(const char* label) { return FindModuleRule(reinterpret_cast<uint64_t>(label)).rule; }
-
 TEST(Cfi, FollowsTheDirectives) {
   EXPECT_EQ(RuleAt(rollcall_cfi_entry), (Rule{RuleKind::kSp, 0, 0, 8}));
   EXPECT_EQ(RuleAt(rollcall_cfi_pushed), (Rule{RuleKind::kSp, 0, -2, 16}));
@@ -98,6 +100,108 @@ TEST(Cfi, FollowsTheDirectives) {
   EXPECT_EQ(RuleAt(rollcall_cfi_no_fde).kind, RuleKind::kNoFde);
   EXPECT_EQ(RuleAt(rollcall_cfi_signal_frame), (Rule{RuleKind::kSignalFrame, 21, 15, 160}));
 }
+
+#elif defined(__aarch64__)
+// Global, because the assembler refers to a local symbol by its section, which GOT entries cannot.
+__asm__(R"(
+  .text
+  .globl rollcall_cfi_entry, rollcall_cfi_pushed, rollcall_cfi_frame_pointer
+  .globl rollcall_cfi_epilogue, rollcall_cfi_signed, rollcall_cfi_locals_above
+  .globl rollcall_cfi_locals_below, rollcall_cfi_locals_on_both_sides, rollcall_cfi_link_only
+  .globl rollcall_cfi_other_register, rollcall_cfi_link_elsewhere, rollcall_cfi_outermost
+  .globl rollcall_cfi_no_fde, rollcall_cfi_sigreturn
+rollcall_cfi_function:
+  .cfi_startproc
+  .cfi_b_key_frame
+rollcall_cfi_entry:
+  stp x29, x30, [sp, #-48]!
+  .cfi_def_cfa_offset 48
+  .cfi_offset x29, -48
+  .cfi_offset x30, -40
+rollcall_cfi_pushed:
+  mov x29, sp
+  .cfi_def_cfa_register x29
+rollcall_cfi_frame_pointer:
+  nop
+  .cfi_remember_state
+  .cfi_restore x29
+  .cfi_restore x30
+  .cfi_def_cfa sp, 0
+rollcall_cfi_epilogue:
+  ret
+  .cfi_restore_state
+  .cfi_negate_ra_state
+rollcall_cfi_signed:
+  nop
+  .cfi_def_cfa sp, 0x1234560
+  .cfi_offset x29, -0x1234560
+  .cfi_offset x30, -0x1234558
+rollcall_cfi_locals_above:
+  nop
+  .cfi_offset x29, -16
+  .cfi_offset x30, -8
+rollcall_cfi_locals_below:
+  nop
+  .cfi_offset x30, -0x234560
+rollcall_cfi_locals_on_both_sides:
+  nop
+  .cfi_restore x29
+  .cfi_def_cfa sp, 64
+  .cfi_offset x30, -64
+rollcall_cfi_link_only:
+  nop
+  .cfi_def_cfa x10, 0
+rollcall_cfi_other_register:
+  nop
+  .cfi_def_cfa sp, 64
+  .cfi_register x30, x17
+rollcall_cfi_link_elsewhere:
+  nop
+  .cfi_undefined x30
+rollcall_cfi_outermost:
+  nop
+  .cfi_endproc
+rollcall_cfi_no_fde:
+  nop
+rollcall_cfi_sigreturn:
+  mov x8, #139
+  svc #0
+)");
+
+extern "C" const char rollcall_cfi_entry[], rollcall_cfi_pushed[], rollcall_cfi_frame_pointer[],
+    rollcall_cfi_epilogue[], rollcall_cfi_signed[], rollcall_cfi_locals_above[],
+    rollcall_cfi_locals_below[], rollcall_cfi_locals_on_both_sides[], rollcall_cfi_link_only[],
+    rollcall_cfi_other_register[], rollcall_cfi_link_elsewhere[], rollcall_cfi_outermost[],
+    rollcall_cfi_no_fde[], rollcall_cfi_sigreturn[];
+
+TEST(Cfi, FollowsTheDirectives) {
+  EXPECT_EQ(RuleAt(rollcall_cfi_entry), (Rule{RuleKind::kSp, 0, 0, 0}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_pushed), (Rule{RuleKind::kSp, -5, -6, 48}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_frame_pointer), (Rule{RuleKind::kFp, -5, -6, 48}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_epilogue), (Rule{RuleKind::kSp, 0, 0, 0}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_signed), (Rule{RuleKind::kFp, -5, -6, 48}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_locals_above), (Rule{RuleKind::kSp, 2, 1, 0x1234560}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_locals_below), (Rule{RuleKind::kSp, -1, -2, 0x1234560}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_locals_on_both_sides).kind, RuleKind::kUnsupported);
+  EXPECT_EQ(RuleAt(rollcall_cfi_link_only), (Rule{RuleKind::kSp, -8, 0, 64}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_other_register).kind, RuleKind::kUnsupported);
+  EXPECT_EQ(RuleAt(rollcall_cfi_link_elsewhere).kind, RuleKind::kUnsupported);
+  EXPECT_EQ(RuleAt(rollcall_cfi_outermost).kind, RuleKind::kOutermost);
+  EXPECT_EQ(RuleAt(rollcall_cfi_no_fde).kind, RuleKind::kNoFde);
+}
+
+TEST(Cfi, KnowsTheCodeThatEndsASignalHandler) {
+  EXPECT_EQ(
+      RuleAt(rollcall_cfi_sigreturn - 1),  // as of a call before it
+      (Rule{RuleKind::kSignalFrame, arch::kSignalPcSlot, arch::kSignalFpSlot, arch::kSignalSp}));
+  EXPECT_EQ(RuleAt(rollcall_cfi_sigreturn).kind, RuleKind::kNoFde);
+  static_assert(arch::kSignalPcSlot * 8 ==
+                sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.pc));
+  static_assert(arch::kSignalFpSlot * 8 ==
+                sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.regs[29]));
+  static_assert(arch::kSignalSp == sizeof(siginfo_t) + offsetof(ucontext_t, uc_mcontext.sp));
+}
+#endif
 
 TEST(Cfi, ReportsAddressesOutsideAllModules) {
   int on_stack = 0;
@@ -177,7 +281,7 @@ TEST_F(CopiedTables, CopyGivesTheSameRules) {
     EXPECT_EQ(RuleFromTables(image_, pc), rule);
     regular += rule.kind == RuleKind::kSp || rule.kind == RuleKind::kFp ? 1 : 0;
   }
-  EXPECT_GT(regular, 400);
+  EXPECT_GT(regular, 300);  // the executable segment may contain read-only data
 }
 
 TEST_F(CopiedTables, CopyWithoutIndexGivesTheSameRules) {
@@ -265,5 +369,3 @@ TEST_F(CopiedTables, TablesWithDamagedEntriesAreReadWithinTheirBounds) {
 
 }  // namespace
 }  // namespace rollcall::shim
-
-#endif

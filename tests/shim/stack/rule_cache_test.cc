@@ -48,7 +48,7 @@ TEST(RuleCache, DoesNotReturnOldRulesAfterTheGenerationWrapsAround) {
     cache.Clear();
     ++generations;
   } while (cache.generation() != first);
-  EXPECT_EQ(generations, (uint64_t{1} << 17) - 1);
+  EXPECT_EQ(generations, (uint64_t{1} << (64 - arch::kPcBits)) - 1);
   EXPECT_EQ(cache.Find(kBase, first), Rule{});
 }
 
@@ -77,7 +77,8 @@ TEST(RuleCache, NeverMixesRules) {
   RuleCache cache;
   ASSERT_TRUE(cache.Init());
   const auto expected = [](uint64_t pc, uint64_t generation) {
-    return RuleOf(static_cast<int32_t>(((pc >> 28) * 31 + (generation >> 47) * 7) & 0x7ffffff));
+    return RuleOf(
+        static_cast<int32_t>(((pc >> 28) * 31 + (generation >> arch::kPcBits) * 7) & 0x7ffffff));
   };
   std::atomic<uint64_t> wrong{0};
   std::atomic<uint64_t> found{0};
