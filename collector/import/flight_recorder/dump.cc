@@ -349,7 +349,8 @@ Format Recognize(ByteSource& source) {
   const size_t got = source.Read(0, begin, sizeof(begin));
   const std::string_view text(begin, got);
   // PROTO and a version, or EMPTY_DICT and MARK or a memo.
-  if (got >= 2 && text[0] == '\x80' && text[1] >= 0 && text[1] <= 5) return Format::kPickle;
+  if (got >= 2 && text[0] == '\x80' && static_cast<unsigned char>(text[1]) <= 5)
+    return Format::kPickle;
   if (got >= 2 && text[0] == '}' && (text[1] == 'q' || text[1] == '(')) return Format::kPickle;
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return Format::kNone;
