@@ -73,7 +73,9 @@ size_t ReadLine(const char* path, char* line, size_t size) {
 
 uint64_t ProcessStartTicks() {
   char line[1024];
-  ReadLine("/proc/self/stat", line, sizeof(line));
+  // QEMU's user emulation answers for /proc/self/stat itself, with another start time than the
+  // kernel's, by which others recognise the process. It does not know the path with a dot.
+  ReadLine("/proc/self/./stat", line, sizeof(line));
   // The name in parentheses may contain any character: count fields from the last ')', which ends
   // field 2.
   const char* at = strrchr(line, ')');
