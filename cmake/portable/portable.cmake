@@ -8,7 +8,7 @@ add_link_options(--sysroot=${ROLLCALL_SYSROOT} -B${ROLLCALL_SYSROOT}/usr/lib/${m
   -static-libstdc++ -static-libgcc -s)  # -s: paths in debug information would change the build id
 # libunwind-coredump.a is not compiled for position-independent executables. Its function that resumes a process at
 # another frame is not used here; it would pull in all of libunwind.a, including an unwinder for C++ exceptions.
-set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -no-pie -Wl,--gc-sections -Wl,--defsym=_Ux86_64_setcontext=0")
+set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -no-pie -Wl,--gc-sections -Wl,--defsym=_U${CMAKE_SYSTEM_PROCESSOR}_setcontext=0")
 # These libraries are parts of libc since glibc 2.34.
 set(CMAKE_CXX_STANDARD_LIBRARIES "-ldl -lpthread -lrt")
 
