@@ -129,8 +129,8 @@ int RunCollector(int argc, char** argv) {
   RaiseFileLimit();  // no child process inherits it
   PrepareHeap(argc, argv);
 
-  const char* given = getenv(env::kToken);
-  const std::string token = given != nullptr && given[0] != '\0' ? given : rpc::NewToken();
+  const std::string given = rpc::GivenToken();
+  const std::string token = given.empty() ? rpc::NewToken() : given;
   const sigset_t stop = BlockStopSignals();
   service::SilenceGrpc();
 
@@ -170,7 +170,7 @@ int RunCollector(int argc, char** argv) {
   }
   // For scripts: the address for agents, and the token if it was generated here.
   fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, server->port()));
-  if (given == nullptr || given[0] == '\0') fmt::print("{}={}\n", env::kToken, token);
+  if (given.empty()) fmt::print("{}={}\n", env::kToken, token);
   fflush(stdout);
   int number = 0;
   sigwait(&stop, &number);

@@ -19,9 +19,9 @@ constexpr char kAsanOptions[] = "ASAN_OPTIONS";
 // GCC's AddressSanitizer ends a program if another library is loaded before its own. The preloaded
 // library replaces nothing in its runtime.
 constexpr char kAsanAllow[] = "verify_asan_link_order=0";
-// A command line, split at blanks, that Open MPI puts in front of each rank's command line
-// (orte/mca/odls/base).
-constexpr char kForkAgent[] = "OMPI_MCA_orte_fork_agent";
+// A command line, split at blanks, that Open MPI puts in front of each rank's command line: up to
+// 4.1 (orte/mca/odls/base), and since 5.0, whose launcher is PRRTE (src/mca/odls/base).
+constexpr const char* kForkAgents[] = {"OMPI_MCA_orte_fork_agent", "PRTE_MCA_odls_base_exec_agent"};
 constexpr char kOpenMpiPrefix[] = "OMPI_";
 constexpr char kOwnPrefix[] = "ROLLCALL_";
 constexpr char kLibrary[] = "rollcall/librollcall.so";
@@ -144,7 +144,7 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
     notes->push_back("Open MPI cannot run " + parent +
                      " as fork agent: its path has a blank; how ranks end may stay unknown");
   } else {
-    current.try_emplace(kForkAgent, parent + " --");
+    for (const char* agent : kForkAgents) current.try_emplace(agent, parent + " --");
   }
   std::map<std::string, std::string> copies;
   for (const auto& [name, value] : current) {

@@ -17,7 +17,8 @@
 namespace rollcall {
 namespace {
 
-constexpr std::string_view kParameter = "OMPI_MCA_";
+// Prefixes of variables that are MCA parameters: Open MPI's, and PRRTE's own.
+constexpr std::string_view kParameters[] = {"OMPI_MCA_", "PRTE_MCA_"};
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -27,8 +28,8 @@ bool Contains(const std::string_view (&list)[kCount], std::string_view word) {
 }
 
 bool IsLauncher(std::string_view word) {
-  constexpr std::string_view kNames[] = {"mpirun",         "mpiexec",         "orterun",
-                                         "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
+  constexpr std::string_view kNames[] = {"mpirun",          "mpiexec", "orterun", "mpirun.openmpi",
+                                         "mpiexec.openmpi", "oshrun",  "prterun"};
   return Contains(kNames, BaseName(word));
 }
 
@@ -38,6 +39,11 @@ bool IsWrapper(std::string_view word) {
   constexpr std::string_view kNames[] = {"env",    "nice",    "ionice", "timeout", "time",
                                          "stdbuf", "taskset", "setsid", "numactl"};
   return Contains(kNames, BaseName(word));
+}
+
+bool IsParameter(std::string_view variable) {
+  return std::any_of(std::begin(kParameters), std::end(kParameters),
+                     [variable](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 // Whether an MCA parameter may add hosts to a job, or change how they are started.
@@ -83,8 +89,9 @@ bool NamesHosts(const std::vector<std::string>& command) {
     const bool list = word == "-H" || word == "-host" || word == "--host";
     const bool here = list && i + 1 < command.size() && IsThisNode(command[i + 1]);
     if (IsHostOption(word) && !here) return true;
-    if (word.starts_with(kParameter) && MayBringHosts(word)) return true;
-    const bool parameter = word.ends_with("-mca") || word.ends_with("-gmca");
+    if (IsParameter(word) && MayBringHosts(word)) return true;
+    const bool parameter =
+        word.ends_with("-mca") || word.ends_with("-gmca") || word.ends_with("-prtemca");
     if (parameter && i + 1 < command.size() && MayBringHosts(command[i + 1])) return true;
   }
   return false;
@@ -150,7 +157,7 @@ bool IsElfFile(const std::string& path) {
 }
 
 // Directories in /etc where distributions keep the installation's configuration: Debian's
-// /etc/openmpi, Fedora's /etc/openmpi-x86_64.
+// /etc/openmpi (also PRRTE's), Fedora's /etc/openmpi-x86_64.
 std::vector<std::string> SystemDirectories() {
   std::vector<std::string> directories;
   std::error_code error;
@@ -165,13 +172,17 @@ std::vector<std::string> SystemDirectories() {
 bool ConfigurationNamesHosts(const std::string& file,
                              const std::map<std::string, std::string>& environment) {
   const std::string prefix = file.substr(0, file.rfind("/bin/") + 1);
-  std::vector<std::string> parameters = {Value(environment, "HOME") + "/.openmpi/mca-params.conf"};
+  const std::string home = Value(environment, "HOME");
+  std::vector<std::string> parameters = {home + "/.openmpi/mca-params.conf",
+                                         home + "/.prte/mca-params.conf"};
   std::vector<std::string> hostfiles;
   std::vector<std::string> directories = SystemDirectories();
   directories.push_back(prefix + "etc/");
   for (const std::string& etc : directories) {
-    parameters.push_back(etc + "openmpi-mca-params.conf");
-    hostfiles.push_back(etc + "openmpi-default-hostfile");
+    for (const char* of : {"openmpi", "prte"}) {
+      parameters.push_back(etc + of + "-mca-params.conf");
+      hostfiles.push_back(etc + of + "-default-hostfile");
+    }
   }
   return std::any_of(parameters.begin(), parameters.end(),
                      [](const std::string& path) { return HasLine(path, MayBringHosts); }) ||
@@ -203,16 +214,18 @@ bool StaysOnThisNode(const std::vector<std::string>& command,
   if (launcher != command.begin() && !IsWrapper(command.front())) return false;
   for (const auto& [name, value] : environment) {
     if (IsOfResourceManager(name)) return false;
-    if (name.starts_with(kParameter) && MayBringHosts(name)) return false;
+    if (IsParameter(name) && MayBringHosts(name)) return false;
   }
-  // Both variables move the installation's configuration.
-  if (environment.contains("OPAL_PREFIX") || environment.contains("OPAL_SYSCONFDIR")) return false;
+  // These variables move the installation's configuration.
+  for (const char* moved : {"OPAL_PREFIX", "OPAL_SYSCONFDIR", "PRTE_PREFIX", "PRTE_SYSCONFDIR"}) {
+    if (environment.contains(moved)) return false;
+  }
   const std::string file = LauncherFile(*launcher, Value(environment, "PATH"));
   return IsElfFile(file) && !ConfigurationNamesHosts(file, environment);
 }
 
 std::string FileOfOpenMpi(const std::string& program) {
-  if (getenv("OMPI_MCA_orte_launch") == nullptr) return "";
+  if (getenv("OMPI_MCA_orte_launch") == nullptr && getenv("PRTE_LAUNCHED") == nullptr) return "";
   if (program.find('/') != std::string::npos) return program;
   const char* first = getenv("OMPI_exec_path");
   const char* path = getenv("PATH");

@@ -1,5 +1,5 @@
-// Knowledge about Open MPI 4.1's launcher (ORTE): where its jobs may run, and how it finds the
-// program that it was given.
+// Knowledge about Open MPI's launchers (ORTE up to 4.1, PRRTE since 5.0): where their jobs may run,
+// and how they find the program that they were given.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_
 
@@ -18,9 +18,10 @@ bool StaysOnThisNode(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment);
 
 // In a process started by Open MPI: the file that Open MPI would run for `program`
-// (orte/util/context_fns.c, opal/util/path.c). A name with a slash is used as it is; other names
-// are searched for in `--path`'s directories, in PATH, and in the working directory if PATH has no
-// ".". Empty if there is none, or if the process was not started by Open MPI.
+// (ORTE: orte/util/context_fns.c, opal/util/path.c; PRRTE: src/util/context_fns.c). A name with a
+// slash is used as it is; other names are searched for in `--path`'s directories, in PATH, and in
+// the working directory if PATH has no ".". Empty if there is none, or if the process was not
+// started by Open MPI.
 std::string FileOfOpenMpi(const std::string& program);
 
 // `--index-argv-by-rank` appends "-<rank>" to the first word that Open MPI runs. If this program,

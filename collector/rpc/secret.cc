@@ -4,6 +4,9 @@
 #include <sys/random.h>
 
 #include <cstddef>
+#include <cstdlib>
+
+#include "proto/environment.h"
 
 namespace rollcall::rpc {
 
@@ -13,6 +16,11 @@ std::string NewToken() {
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
+}
+
+std::string GivenToken() {
+  const char* given = getenv(env::kToken);
+  return given == nullptr ? "" : given;
 }
 
 bool SameSecret(std::string_view a, std::string_view b) {

@@ -15,6 +15,9 @@ inline constexpr char kWrongToken[] = "not this run's token";
 // 128 bits from getrandom(2), in hex. Empty if the kernel provides none; the run then fails.
 std::string NewToken();
 
+// ROLLCALL_TOKEN: the token of a run whose parts are started separately. Empty if it is not set.
+std::string GivenToken();
+
 // True if both are equal and not empty. The time does not depend on where they differ.
 bool SameSecret(std::string_view a, std::string_view b);
 

@@ -96,7 +96,8 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
 }
 
 bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
-  token_ = rpc::NewToken();
+  token_ = rpc::GivenToken();
+  if (token_.empty()) token_ = rpc::NewToken();
   if (!MakeDirectory(problem)) return false;
   if (!RunRoot::TakeAgentLock(&directory_)) {
     *problem = directory_.path() + " is another agent's";

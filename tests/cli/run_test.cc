@@ -18,7 +18,11 @@ namespace rollcall {
 namespace {
 
 using ::testing::ContainsRegex;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Matches;
 using ::testing::Not;
 
 class RunTest : public ::testing::Test {
@@ -94,7 +98,8 @@ TEST_F(RunTest, SetsTheEnvironmentOfTheJob) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("OMPI_ALLOW_RUN_AS_ROOT")));
 }
 
-// Of() returns the fork agent that Open MPI would use for a command line; "" if there is none.
+// Of() returns the fork agents that Open MPI 4.1 and 5.0 would use for a command line, each of
+// which is "" if there is none.
 class ForkAgent : public RunTest {
  protected:
   void SetUp() override {
@@ -107,7 +112,7 @@ class ForkAgent : public RunTest {
     std::filesystem::permissions(file, std::filesystem::perms(0755));
   }
 
-  std::string Of(std::vector<std::string> line, const std::string& setting = "") {
+  std::vector<std::string> Of(std::vector<std::string> line, const std::string& setting = "") {
     const Outcome outcome = RunCommand(Run(std::move(line)), "", nullptr, [&] {
       const std::string path = directory_.Path("bin") + ":" + getenv("PATH");
       setenv("PATH", path.c_str(), 1);
@@ -118,7 +123,11 @@ class ForkAgent : public RunTest {
       if (!setting.empty()) setenv(setting.substr(0, equals).c_str(), &setting[equals + 1], 1);
     });
     EXPECT_EQ(outcome.exit_code(), 0) << outcome.err;
-    return outcome.out.substr(0, outcome.out.find('\n'));
+    std::vector<std::string> agents;
+    std::istringstream lines(outcome.out);
+    for (std::string agent; std::getline(lines, agent);) agents.push_back(agent);
+    EXPECT_EQ(agents.size(), 2u);
+    return agents;
   }
 
   void Write(const std::string& name, const std::string& text) {
@@ -132,25 +141,25 @@ TEST_F(ForkAgent, IsNotSetWhenNoRankNeedsIt) {
   if (FindEndReports() != EndReports::kToPidfds) {
     GTEST_SKIP() << "this kernel reports to the parent only how a process ended";
   }
-  EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");
-  EXPECT_EQ(Of({directory_.Path("bin/mpirun"), "-n", "1", "a", ":", "-n", "1", "b"}), "");
-  EXPECT_EQ(Of({"env", "X=1", "timeout", "9", "mpirun", "-n", "2", "app"}), "");
-  EXPECT_EQ(Of({"mpirun", "-H", "localhost:4,127.0.0.1", "-n", "2", "app"}), "");
-  EXPECT_EQ(Of({"mpirun", "-mca", "btl", "tcp,self", "app"}, "OMPI_MCA_pml=ob1"), "");
+  EXPECT_THAT(Of({"mpirun", "-n", "2", "app"}), Each(""));
+  EXPECT_THAT(Of({directory_.Path("bin/mpirun"), "-n", "1", "a", ":", "-n", "1", "b"}), Each(""));
+  EXPECT_THAT(Of({"env", "X=1", "timeout", "9", "mpirun", "-n", "2", "app"}), Each(""));
+  EXPECT_THAT(Of({"mpirun", "-H", "localhost:4,127.0.0.1", "-n", "2", "app"}), Each(""));
+  EXPECT_THAT(Of({"mpirun", "-mca", "btl", "tcp,self", "app"}, "OMPI_MCA_pml=ob1"), Each(""));
   Write("etc/openmpi-default-hostfile", "# node1\n\n");
   Write(".openmpi/mca-params.conf", "btl = self\n# orte_default_hostfile = there\n");
-  EXPECT_EQ(Of({"mpirun", "-n", "2", "app"}), "");
+  EXPECT_THAT(Of({"mpirun", "-n", "2", "app"}), Each(""));
 }
 
 TEST_F(ForkAgent, IsSetWhenRanksMayNeedIt) {
   const auto is_set = [this](const std::vector<std::string>& line, const std::string& setting) {
-    return Of(line, setting).ends_with("/rollcall-exec --");
+    return Matches(Each(EndsWith("/rollcall-exec --")))(Of(line, setting));
   };
   const std::vector<std::string> plain = {"mpirun", "-n", "2", "app"};
   for (const std::string option :
        {"-H", "--host", "-hostfile", "--hostfile", "-machinefile", "--default-hostfile",
         "--rankfile", "--app", "--tune", "-x LD_PRELOAD=other.so", "--mca orte_default_hostfile",
-        "-mca plm_rsh_agent", "--launch-agent"}) {
+        "-mca plm_rsh_agent", "--prtemca plm_ssh_agent", "--launch-agent"}) {
     std::vector<std::string> line = {"mpirun"};
     std::istringstream words(option);
     for (std::string word; words >> word;) line.push_back(word);
@@ -159,23 +168,31 @@ TEST_F(ForkAgent, IsSetWhenRanksMayNeedIt) {
   }
   for (const std::string setting :
        {"SLURM_JOB_ID=7", "PBS_JOBID=7", "LSB_JOBID=7", "PE_HOSTFILE=there",
-        "OMPI_MCA_orte_default_hostfile=there", "ROLLCALL_FORK_AGENT=1"}) {
+        "OMPI_MCA_orte_default_hostfile=there", "PRTE_MCA_prte_default_hostfile=there",
+        "ROLLCALL_FORK_AGENT=1"}) {
     EXPECT_TRUE(is_set(plain, setting)) << setting;
   }
   EXPECT_TRUE(is_set({"program", "-n", "2", "app"}, ""));
   EXPECT_TRUE(is_set({"program", "mpirun", "-n", "2", "app"}, ""));
   EXPECT_TRUE(is_set({"mpiexec", "-n", "2", "app"}, ""));
   EXPECT_TRUE(is_set(plain, "OPAL_PREFIX=/opt"));
+  EXPECT_TRUE(is_set(plain, "PRTE_PREFIX=/opt"));
   Write(".openmpi/mca-params.conf", " orte_default_hostfile = there\n");
   EXPECT_TRUE(is_set(plain, ""));
   Write(".openmpi/mca-params.conf", "");
-  Write("etc/openmpi-default-hostfile", "node1\n");
-  EXPECT_TRUE(is_set(plain, ""));
+  for (const std::string of : {"openmpi", "prte"}) {
+    Write("etc/" + of + "-default-hostfile", "node1\n");
+    EXPECT_TRUE(is_set(plain, "")) << of;
+    Write("etc/" + of + "-default-hostfile", "");
+  }
 }
 
 TEST_F(ForkAgent, DoesNotReplaceTheUsersAndCanBeSwitchedOff) {
-  EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "OMPI_MCA_orte_fork_agent=theirs"), "theirs");
-  EXPECT_EQ(Of({"mpirun", "-H", "node1", "app"}, "ROLLCALL_FORK_AGENT=0"), "");
+  EXPECT_THAT(Of({"mpirun", "-H", "node1", "app"}, "OMPI_MCA_orte_fork_agent=theirs"),
+              ElementsAre("theirs", EndsWith("/rollcall-exec --")));
+  EXPECT_THAT(Of({"mpirun", "-H", "node1", "app"}, "PRTE_MCA_odls_base_exec_agent=theirs"),
+              ElementsAre(EndsWith("/rollcall-exec --"), "theirs"));
+  EXPECT_THAT(Of({"mpirun", "-H", "node1", "app"}, "ROLLCALL_FORK_AGENT=0"), Each(""));
 }
 
 TEST_F(RunTest, StartsScriptsWithoutInterpreterLine) {
@@ -192,6 +209,15 @@ TEST_F(RunTest, ReportsHowTheLauncherEndedIfNoRankWasRecorded) {
   const Outcome killed = RunCommand(Run({"sh", "-c", "kill -SEGV $$"}));
   EXPECT_THAT(killed.err, HasSubstr("the launcher was ended by SIGSEGV"));
   EXPECT_THAT(killed.err, Not(HasSubstr("statically")));
+}
+
+TEST_F(RunTest, TakesTheTokenOfTheEnvironment) {
+  const auto outcome = [this](const char* token) {
+    return RunCommand(Run({"env"}), "", nullptr, [&] { setenv("ROLLCALL_TOKEN", token, 1); });
+  };
+  EXPECT_THAT(outcome("0123456789abcdef").out, HasSubstr("\nROLLCALL_TOKEN=0123456789abcdef\n"));
+  EXPECT_THAT(outcome("").out, ContainsRegex("\nROLLCALL_TOKEN=[0-9a-f]+\n"));
+  EXPECT_THAT(outcome("short").err, HasSubstr("the job runs without rollcall"));
 }
 
 TEST_F(RunTest, KeepsTheUsersProfilerPlugin) {
