@@ -96,12 +96,24 @@ void CloseDescriptors() {
 
 struct Seen {
   int status = 0;              // as of waitpid()
-  bool asked_to_stop = false;  // this parent was signalled first: the launcher's clean-up
+  bool asked_to_stop = false;  // this parent was signalled, too: the launcher's clean-up
 };
 
 bool AsksToStop(int signal) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
          signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+// Whether the signal that ended the child was sent to this process as well, as launchers send it to
+// a whole process group (Slurm's scancel: killpg()): the child may end of it before this process
+// gets it.
+bool GotTheSameSignal(int status) {
+  if (!WIFSIGNALED(status) || !AsksToStop(WTERMSIG(status))) return false;
+  constexpr timespec kSameMoment = {.tv_sec = 0, .tv_nsec = 50'000'000};
+  sigset_t same;
+  sigemptyset(&same);
+  sigaddset(&same, WTERMSIG(status));
+  return sigtimedwait(&same, nullptr, &kSameMoment) > 0;
 }
 
 // Forwards signals until the child ends. The terminal sends its signals (SI_KERNEL) to the whole
@@ -131,6 +143,7 @@ Seen WaitForEnd(pid_t child, const sigset_t& all) {
         continue;
       }
       seen.status = status;
+      seen.asked_to_stop = seen.asked_to_stop || GotTheSameSignal(status);
       return seen;
     }
   }

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "proto/run_directory.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
 
@@ -14,6 +16,7 @@ namespace rollcall {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> Exec(const std::string& script) {
   return {ROLLCALL_BIN, "exec", "--", "sh", "-c", script};
@@ -64,6 +67,24 @@ TEST(ExecTest, ForwardsSignalsToTheProgram) {
                  });
   EXPECT_EQ(outcome.exit_code(), 5);
   EXPECT_THAT(outcome.out, HasSubstr("got"));
+}
+
+// As when a launcher signals the process group, and the program ends first.
+TEST(ExecTest, SignalThatReachesTheProgramFirstIsTheLaunchers) {
+  const TemporaryDirectory directory;
+  const auto journal_of = [&directory](const std::string& script) {
+    const Outcome outcome = RunCommand(Exec(script), "", nullptr, [&directory] {
+      setenv("ROLLCALL_DIR", directory.path().c_str(), 1);
+    });
+    EXPECT_EQ(outcome.signal(), SIGTERM);
+    std::ostringstream text;
+    text << std::ifstream(directory.Path(kJournalFile)).rdbuf();
+    return text.str();
+  };
+  EXPECT_THAT(journal_of("kill -TERM $$"), Not(HasSubstr("by_launcher")));
+  EXPECT_THAT(journal_of("parent=$PPID; (while kill -0 $$; do :; done; kill -TERM $parent) "
+                         "2> /dev/null & kill -TERM $$"),
+              HasSubstr("by_launcher"));
 }
 
 TEST(ExecTest, ProgramDiesWithItsParent) {
