@@ -17,3 +17,7 @@ if(MPICC_openmpi)
     rollcall_shown_verdicts(${page})
   endforeach()
 endif()
+
+# Debian's python3-jsonschema and python3-yaml are for the system Python.
+add_test(NAME launchers.kubernetes COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/launchers/kubernetes_test.py)
+set_tests_properties(launchers.kubernetes PROPERTIES LABELS unit TIMEOUT 60 SKIP_RETURN_CODE 77)

@@ -57,4 +57,5 @@ def main():
         print("sum", buffer[0], flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
