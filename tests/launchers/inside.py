@@ -92,7 +92,7 @@ def expect(launcher, name, output, *wanted):
 
 
 def row(launcher, name, seen):
-    shortened = re.split(r"; | without MPI| on MPI_COMM| at train.py|: it has", seen)[0]
+    shortened = re.split(r"; | without MPI| on MPI_COMM| at train.py|: sample|: it has", seen)[0]
     print("| %s | %s | %s |" % (launcher, name, shortened), flush=True)
 
 
@@ -162,6 +162,17 @@ def read(path):
     return ""
 
 
+def cancelled(name):
+    """The output of a job that was cancelled while its ranks worked."""
+    submitted, file = batch(name, PAGE.block(name))
+    deadline = time.monotonic() + PATIENCE_S
+    while "stepping" not in read(file) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    job = subprocess.run(["squeue", "--noheader", "--format=%i"], stdout=subprocess.PIPE, check=True, text=True)
+    subprocess.run(["scancel", *job.stdout.split()], check=True)
+    return output_of(submitted) + read(file)
+
+
 def slurm():
     compile_job("mpicc.mpich")
     launcher = "Slurm " + version("slurmd -V")
@@ -180,17 +191,12 @@ def slurm():
             if "rank 1 on node1" not in said:
                 fail("%s: no host name" % name, said)
         use("exit7 /root/job/never")
-        for _ in range(CANCELLED):
-            submitted, file = batch("slurm", PAGE.block("slurm"))
-            deadline = time.monotonic() + PATIENCE_S
-            while "stepping" not in read(file) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            job = subprocess.run(["squeue", "--noheader", "--format=%i"], stdout=subprocess.PIPE, check=True, text=True)
-            subprocess.run(["scancel", *job.stdout.split()], check=True)
-            said = output_of(submitted) + read(file)
-            if verdict(said) or "stepping" not in said:
-                fail("scancel", said)
-        row(launcher, "slurm", "`scancel` of %d jobs: no finding" % CANCELLED)
+        for name in ("slurm", "slurm-with-task-prolog"):
+            for _ in range(CANCELLED):
+                said = cancelled(name)
+                if verdict(said) or "stepping" not in said:
+                    fail("scancel", said)
+            row(launcher, name, "`scancel` of %d jobs: no finding" % CANCELLED)
 
 
 def analyzed(bundle):
@@ -231,7 +237,7 @@ def torchrun():
         second = start(others, nodes.on("node2"), FAULT=fault, **TORCH)
         _, output = run(first, nodes.on("node1"), FAULT=fault, **TORCH)
         output_of(second)
-        expect(launcher, "torchrun-first, torchrun-others", output, "4 ranks on 2 hosts", title)
+        expect(launcher, "torchrun-first, -others", output, "4 ranks on 2 hosts", title)
 
 
 def kubernetes():
@@ -259,7 +265,7 @@ def kubernetes():
         started = [start(container["args"][0], pods.on(name), container["command"], JOB_COMPLETION_INDEX=str(index),
                          FAULT=fault, **variables, **TORCH) for index, name in enumerate(pods.names)]
         outputs = [output_of(process) for process in started]
-        expect("no Kubernetes", "kubernetes.yaml", outputs[0], "4 ranks on 2 hosts", title)
+        expect("no Kubernetes", "in kubernetes.yaml", outputs[0], "4 ranks on 2 hosts", title)
         if started[0].returncode != wanted:
             fail("the first pod ended with %d" % started[0].returncode, outputs[0])
         if not re.search(title, verdict(analyzed("/hangs/train.tar.zst"))):
