@@ -158,6 +158,10 @@ struct ToJsonLine {
     line["exit_code"] = end.exit_code;
     line["by_rollcall"] = end.by_rollcall;
   }
+  void operator()(const journal::StopRequest& request) {
+    line["event"] = "stop-request";
+    line["at_ns"] = request.at_ns;
+  }
   void operator()(const journal::Absent& absent) {
     line["event"] = "absent";
     line["host"] = absent.host;
@@ -340,6 +344,10 @@ JournalEvent ReadJobEnd(const Json& line) {
                          Number<int64_t>(line, "at_ns", kNoTime)};
 }
 
+JournalEvent ReadStopRequest(const Json& line) {
+  return journal::StopRequest{Number<int64_t>(line, "at_ns", kNoTime)};
+}
+
 JournalEvent ReadAbsent(const Json& line) {
   return journal::Absent{Text(line, "host", 256), Text(line, "run_directory"),
                          Text(line, "why", 512)};
@@ -369,7 +377,7 @@ constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] 
     {"run", ReadRun},        {"process-seen", ReadSeen}, {"process-end", ReadEnd},
     {"quiet", ReadQuiet},    {"stack", ReadStack},       {"symbols", ReadSymbols},
     {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},   {"absent", ReadAbsent},
-    {"source", ReadSource},  {"clock", ReadClock},
+    {"source", ReadSource},  {"clock", ReadClock},       {"stop-request", ReadStopRequest},
 };
 
 }  // namespace

@@ -107,6 +107,11 @@ struct Clock {
   int64_t at_ns = kNoTime;
 };
 
+// `rollcall run` was asked to stop by a signal, and passed it on to the launcher.
+struct StopRequest {
+  int64_t at_ns = kNoTime;
+};
+
 struct JobEnd {
   int exit_code = 0;
   bool by_rollcall = false;
@@ -118,7 +123,7 @@ struct JobEnd {
 using JournalEvent =
     std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
                  journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
-                 journal::Absent, journal::Source, journal::Clock>;
+                 journal::Absent, journal::Source, journal::Clock, journal::StopRequest>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings contain.
 std::string FormatJournalLine(const JournalEvent& event);
@@ -163,7 +168,8 @@ Journal ReadJournal(ByteSource& bytes, const std::string& source);
 inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 
 // Applies journals to the processes added so far:
-//   - how they ended, and in which order: the best-informed line counts, and at_ns orders;
+//   - how they ended, and in which order: the best-informed line counts, and at_ns orders; who was
+//     ended because the job was asked to stop;
 //   - quiet, if the activity is still the journaled one;
 //   - the time of a reported hang, for processes that have not moved since;
 //   - live stacks: the last ones of each thread;

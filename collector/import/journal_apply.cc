@@ -1,4 +1,6 @@
 // The journal's events into the processes of a trace.
+#include <signal.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -38,6 +40,10 @@ class JournalApplier {
   void operator()(const journal::ProcessSeen&) {}
   void operator()(const journal::JobEnd&) {}
   void operator()(const journal::Clock&) {}  // applied by CorrectTimes(), before this
+  void operator()(const journal::StopRequest& request) {
+    if (request.at_ns == kNoTime) return;
+    stop_ns_ = stop_ns_ == kNoTime ? request.at_ns : std::min(stop_ns_, request.at_ns);
+  }
   void operator()(const journal::Absent& absent) { trace_.problems.push_back(ProblemOf(absent)); }
   void operator()(const journal::Source& source) { trace_.sources.push_back(source.source); }
   void operator()(const journal::Verdict& verdict) {
@@ -115,6 +121,7 @@ class JournalApplier {
     }
     std::vector<Process*> ended;
     for (Process& process : trace_.processes) {
+      process.end.by_launcher = process.end.by_launcher || EndedByStopRequest(process);
       if (HasEnded(process.end)) {
         ended.push_back(&process);
         process.taken_at_ns = std::max(process.taken_at_ns, process.end.at_ns);
@@ -131,6 +138,21 @@ class JournalApplier {
   }
 
  private:
+  // Batch systems send SIGTERM to the launcher and to the ranks of all nodes at about the same time
+  // (Slurm's scancel). Only the agent beside the launcher knows of its signal.
+  bool EndedByStopRequest(const Process& process) const {
+    const ProcessEnd& end = process.end;
+    if (stop_ns_ == kNoTime || end.at_ns == kNoTime || end.oom_killed) return false;
+    const int64_t error_ns = process.clock ? process.clock->error_ns : 0;
+    const bool signaled = end.how == ProcessEnd::How::kSignaled;
+    if (signaled && end.status == SIGTERM) {
+      return end.at_ns >= stop_ns_ - kEndOrderBlurNs - error_ns;
+    }
+    const bool killed =
+        end.how == ProcessEnd::How::kVanished || (signaled && end.status == SIGKILL);
+    return killed && end.at_ns >= stop_ns_ - error_ns;
+  }
+
   // A build id identifies the file; without one, its path is used.
   template <typename T>
   static std::pair<std::string, uint64_t> KeyOf(const T& code) {
@@ -169,6 +191,7 @@ class JournalApplier {
 
   RingTraceBuilder& builder_;
   Trace& trace_;
+  int64_t stop_ns_ = kNoTime;  // the first stop request
   std::map<std::pair<std::string, uint32_t>, std::vector<uint32_t>> by_pid_;
   std::map<std::pair<std::string, uint64_t>, const journal::Symbols*> symbols_;
 };

@@ -177,7 +177,10 @@ void WatchedJob::NoteInterrupted(bool by_rollcall) {
 void WatchedJob::ForwardSignal(const SignalGate::Taken& taken) {
   const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
                             taken.number == SIGHUP || taken.number == SIGQUIT;
-  if (asks_to_stop) NoteInterrupted(/*by_rollcall=*/false);
+  if (asks_to_stop) {
+    NoteInterrupted(/*by_rollcall=*/false);
+    if (watching()) Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
+  }
   if (!taken.from_terminal) launcher_.Signal(taken.number);
   if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
 }

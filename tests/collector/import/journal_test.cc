@@ -85,6 +85,7 @@ std::vector<JournalEvent> OneOfEach() {
           journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
           journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
           journal::JobEnd{-3, true, 7},
+          journal::StopRequest{9},
           journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"},
           journal::Source{{"/x/train.c",
                            {{.kind = SourceBlock::Kind::kLoop, .first = 3, .last = 20},
@@ -280,6 +281,27 @@ TEST_F(ApplyTest, MostSpecificLineDecidesHowAProcessEnded) {
   EXPECT_TRUE(second.by_launcher);
   EXPECT_EQ(second.order, 1u);
   EXPECT_EQ(trace.processes[0].taken_at_ns, 200);
+}
+
+TEST_F(ApplyTest, SignalsAboutAStopRequestAreTheLaunchers) {
+  constexpr int64_t kStop = 10 * kEndOrderBlurNs;
+  const Trace trace =
+      Apply({journal::StopRequest{kStop + 5}, journal::StopRequest{kStop},
+             journal::ProcessEnded{Name(0),
+                                   Ended(ProcessEnd::How::kSignaled, 15, kStop - kEndOrderBlurNs)},
+             journal::ProcessEnded{Name(1), Ended(ProcessEnd::How::kSignaled, 9, kStop)}});
+  EXPECT_TRUE(trace.processes[0].end.by_launcher);
+  EXPECT_TRUE(trace.processes[1].end.by_launcher);
+}
+
+TEST_F(ApplyTest, EndsBeforeAStopRequestAndCrashesAreTheirOwn) {
+  constexpr int64_t kStop = 10 * kEndOrderBlurNs;
+  const Trace trace =
+      Apply({journal::StopRequest{kStop},
+             journal::ProcessEnded{Name(0), Ended(ProcessEnd::How::kSignaled, 9, kStop - 1)},
+             journal::ProcessEnded{Name(1), Ended(ProcessEnd::How::kSignaled, 11, kStop + 1)}});
+  EXPECT_FALSE(trace.processes[0].end.by_launcher);
+  EXPECT_FALSE(trace.processes[1].end.by_launcher);
 }
 
 TEST_F(ApplyTest, LastSampleOfAThreadIsUsed) {
