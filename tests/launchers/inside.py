@@ -113,9 +113,9 @@ def openmpi():
     crowded = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     network = {"OMPI_MCA_btl_tcp_if_include": "eth0", "OMPI_MCA_oob_tcp_if_include": "eth0"}
     use("kill")
-    for agent, what in (("0", "without"), ("1", "with")):
+    for agent, what in (("0", "no fork agent"), ("1", "fork agent")):
         _, output = run(PAGE.block("openmpi"), nodes.on("node1"), ROLLCALL_FORK_AGENT=agent, **crowded)
-        expect(launcher, "openmpi, %s the fork agent" % what, output, "4 ranks on 1 host", DEATH)
+        expect(launcher, "openmpi, " + what, output, "4 ranks on 1 host", DEATH)
         # A name without a directory, which is not in PATH: Open MPI finds it in the working directory.
         process, output = run("rollcall run -- mpirun -n 1 staged_job", nodes.on("node1"), ROLLCALL_FORK_AGENT=agent)
         if process.returncode != STAGED_EXIT:
@@ -132,11 +132,11 @@ def openmpi():
 
 def hydra():
     compile_job("mpicc.mpich")
-    launcher = "MPICH " + version("mpiexec.hydra --version") + ", Hydra"
+    launcher = "MPICH " + version("mpiexec.hydra --version")
     nodes = Nodes(2)
     use("kill")
     for line, what in ((PAGE.block("hydra"), "hydra"), (PAGE.block("hydra").replace("rollcall exec -- ", ""),
-                                                        "hydra, without `exec`")):
+                                                        "hydra, no `exec`")):
         _, output = run(line, nodes.on("node1"), **TCP)
         expect(launcher, what, output, "4 ranks on 1 host", DEATH)
     _, output = run(PAGE.block("hydra-nodes"), nodes.on("node1"), **TCP)
@@ -180,10 +180,10 @@ def slurm():
     with open("/etc/hosts", "w", encoding="utf-8") as hosts:
         hosts.write("127.0.0.1 localhost %s node1 node2 node3\n" % os.uname().nodename)
     with open(JOB + "/task-prolog", "w", encoding="utf-8") as prolog:
-        prolog.write(PAGE.block("slurm-task-prolog"))
+        prolog.write(PAGE.block("task-prolog"))
     os.chmod(JOB + "/task-prolog", 0o755)
     with slurm_cluster.Cluster():
-        for name in ("slurm", "slurm-with-task-prolog"):
+        for name in ("slurm", "slurm-prolog"):
             use("kill")
             submitted, file = batch(name, PAGE.block(name))
             said = output_of(submitted) + read(file)
@@ -191,7 +191,7 @@ def slurm():
             if "rank 1 on node1" not in said:
                 fail("%s: no host name" % name, said)
         use("exit7 /root/job/never")
-        for name in ("slurm", "slurm-with-task-prolog"):
+        for name in ("slurm", "slurm-prolog"):
             for _ in range(CANCELLED):
                 said = cancelled(name)
                 if verdict(said) or "stepping" not in said:
@@ -217,7 +217,7 @@ TCPStore.__init__ = lambda self, *args, **options: _init_of_store(self, *args, *
 
 def torchrun():
     mend_torch()
-    launcher = "torchrun, PyTorch " + version("python3 -c 'import torch; print(torch.__version__)'")
+    launcher = "PyTorch " + version("python3 -c 'import torch; print(torch.__version__)'")
     nodes = Nodes(2, own="/dev/shm/rollcall-0")
     faults = {"raise": "rank 1 raised ValueError: sample 3 is damaged", "kill": DEATH}
     for fault, title in faults.items():
@@ -265,7 +265,7 @@ def kubernetes():
         started = [start(container["args"][0], pods.on(name), container["command"], JOB_COMPLETION_INDEX=str(index),
                          FAULT=fault, **variables, **TORCH) for index, name in enumerate(pods.names)]
         outputs = [output_of(process) for process in started]
-        expect("no Kubernetes", "in kubernetes.yaml", outputs[0], "4 ranks on 2 hosts", title)
+        expect("no Kubernetes", "kubernetes.yaml", outputs[0], "4 ranks on 2 hosts", title)
         if started[0].returncode != wanted:
             fail("the first pod ended with %d" % started[0].returncode, outputs[0])
         if not re.search(title, verdict(analyzed("/hangs/train.tar.zst"))):
