@@ -96,6 +96,7 @@ void CloseDescriptors() {
 
 struct Seen {
   int status = 0;              // as of waitpid()
+  int64_t at_ns = kNoTime;     // when waitpid() returned it
   bool asked_to_stop = false;  // this parent was signalled, too: the launcher's clean-up
 };
 
@@ -106,9 +107,11 @@ bool AsksToStop(int signal) {
 
 // Whether the signal that ended the child was sent to this process as well, as launchers send it to
 // a whole process group (Slurm's scancel: killpg()): the child may end of it before this process
-// gets it.
+// gets it. Does not return if that signal is SIGKILL: a kill that this process reports was for the
+// child alone.
 bool GotTheSameSignal(int status) {
-  if (!WIFSIGNALED(status) || !AsksToStop(WTERMSIG(status))) return false;
+  if (!WIFSIGNALED(status)) return false;
+  if (!AsksToStop(WTERMSIG(status)) && WTERMSIG(status) != SIGKILL) return false;
   constexpr timespec kSameMoment = {.tv_sec = 0, .tv_nsec = 50'000'000};
   sigset_t same;
   sigemptyset(&same);
@@ -143,6 +146,7 @@ Seen WaitForEnd(pid_t child, const sigset_t& all) {
         continue;
       }
       seen.status = status;
+      seen.at_ns = Now(CLOCK_REALTIME);
       seen.asked_to_stop = seen.asked_to_stop || GotTheSameSignal(status);
       return seen;
     }
@@ -170,7 +174,7 @@ void JournalEnd(const std::string& directory, pid_t pid, const Seen& seen, bool 
   end.status = WIFSIGNALED(seen.status) ? WTERMSIG(seen.status) : WEXITSTATUS(seen.status);
   end.oom_killed = oom_killed;
   end.by_launcher = seen.asked_to_stop && !oom_killed;
-  end.at_ns = Now(CLOCK_REALTIME);
+  end.at_ns = seen.at_ns;
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(directory + "/" + kJournalFile, &error);

@@ -28,6 +28,14 @@ bool EndedByItsOwnHand(const Process& process) {
 
 bool IsInside(const Process& process) { return !process.open_calls.empty(); }
 
+// Killed by somebody who did not end the rest of the job: a launcher's SIGKILL also reaches the
+// parent, which then reports nothing, or was asked to stop before.
+bool WasKilledAlone(const Process& process) {
+  const ProcessEnd& end = process.end;
+  return end.how == ProcessEnd::How::kSignaled && end.status == 9 && end.parent_saw &&
+         !end.by_launcher && !end.by_rollcall;
+}
+
 // Launchers end the rest of a job with SIGTERM and SIGKILL; who sent this one is unknown.
 bool MayBeCleanUp(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
@@ -50,9 +58,10 @@ bool EndsAnother(const Process& cause, const Process& process) {
   if (!HasEnded(cause.end)) return false;
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
-  // How `cause` ended was not observed. SIGKILL from a launcher reaches the parent first, which
-  // then reports nothing. The parent of `process` did report: the signal was not the launcher's.
+  // How `cause` ended was not observed.
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
+  // What MPI does in the others when it loses a rank may be noticed before that rank's end.
+  if (WasKilledAlone(process) && IsInside(cause) && !MayBeCleanUp(cause)) return false;
   if (EndedByItsOwnHand(cause)) return true;
   // Both were killed, and which was first is chance: a process that was killed while it waited for
   // others is the less likely cause.
@@ -111,8 +120,11 @@ constexpr int64_t kTogetherNs = 250'000'000;
 
 }  // namespace
 
-Deaths::Deaths(const Trace& trace) : trace_(trace) {
+Deaths::Deaths(const Trace& trace) : trace_(trace), killed_alone_(trace.worlds.size()) {
   for (const World& world : trace.worlds) CheckWorld(world);
+  for (const Process& process : trace.processes) {
+    if (WasKilledAlone(process)) killed_alone_[process.world].push_back(&process);
+  }
   CheckLosses();
 }
 
@@ -153,6 +165,15 @@ void Deaths::CheckLosses() {
   }
 }
 
+bool Deaths::IsReaction(const Process& process) const {
+  if (!IsInside(process) || WasKilledAlone(process) || process.end.oom_killed) return false;
+  if (!HasEnded(process.end) || process.exit_mark == ring::ExitMark::kMpiAbort) return false;
+  const std::vector<const Process*>& killed = killed_alone_[process.world];
+  return std::any_of(killed.begin(), killed.end(), [&process](const Process* other) {
+    return !ShareProcess(*other, process) && InTheBlur(*other, process);
+  });
+}
+
 bool Deaths::ByItself(const Process& process) const {
   if (process.phase >= ring::Phase::kFinalized) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
@@ -160,6 +181,7 @@ bool Deaths::ByItself(const Process& process) const {
   if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
     return false;
   }
+  if (IsReaction(process)) return false;
   // A rank that had called exit() by then was exiting anyway.
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;
