@@ -410,7 +410,7 @@ bool FitsSlot(int64_t offset) {
 
 // The slot of a register for a Rule of a processor with a link register. False: it cannot be
 // expressed.
-bool FindSlot(const Place& place, int64_t cfa, int64_t limit, int64_t* slot) {
+[[maybe_unused]] bool FindSlot(const Place& place, int64_t cfa, int64_t limit, int64_t* slot) {
   *slot = 0;
   if (place.how == Place::How::kSame) return true;
   if (place.how != Place::How::kAtCfa || place.offset >= 0 || place.offset % 8 != 0) return false;
