@@ -134,6 +134,8 @@ TEST(MonitorTest, ActsAtTheCaptureDeadlineWithTheRecordsThatTheVerdictNeeded) {
   std::vector<std::string> order;
   std::promise<collect::Evidence> captured;
   std::promise<void> due;
+  std::promise<void> sent;
+  const std::shared_future<void> all_sent = sent.get_future();
   const auto note = [&](const std::string& what) {
     const std::lock_guard lock(mutex);
     order.push_back(what);
@@ -151,11 +153,13 @@ TEST(MonitorTest, ActsAtTheCaptureDeadlineWithTheRecordsThatTheVerdictNeeded) {
   };
   Monitor monitor{std::move(options)};
   const std::vector<std::vector<uint8_t>> all_rings = MismatchedRings(kRanks);
+  std::vector<std::pair<uint64_t, rpc::AgentMessage>> waiting;  // of each agent
   for (const int32_t first : {0, kRanks / 2}) {
     const std::vector<std::vector<uint8_t>> rings(all_rings.begin() + first,
                                                   all_rings.begin() + first + kRanks / 2);
     const auto link = std::make_shared<AnsweringLink>(
-        &monitor, rings, [&note, first](const rpc::SnapshotRequest& request) {
+        &monitor, rings, [&note, &all_sent, first](const rpc::SnapshotRequest& request) {
+          all_sent.wait();  // the first diagnosis is that of all ranks
           const bool all = request.newest_records() == 0 && request.ids().empty();
           if (all && first == 0) note("request");
           return !all || first == 0;
@@ -165,9 +169,16 @@ TEST(MonitorTest, ActsAtTheCaptureDeadlineWithTheRecordsThatTheVerdictNeeded) {
     hello.mutable_hello()->set_agent_id(static_cast<uint64_t>(first) + 1);
     monitor.Message(link->agent, hello);
     for (const std::vector<uint8_t>& ring : rings) {
-      monitor.Message(link->agent, WaitingDigest(IdOf(ring), kRanks));
+      rpc::AgentMessage digest = WaitingDigest(IdOf(ring), kRanks);
+      waiting.emplace_back(link->agent, digest);
+      digest.mutable_digests()->mutable_processes(0)->clear_blocked();
+      digest.mutable_digests()->mutable_processes(0)->set_quiet(false);
+      monitor.Message(link->agent, digest);
     }
   }
+  // All ranks are known by now, so that the job is a large one from the first request on.
+  for (auto& [agent, digest] : waiting) monitor.Message(agent, std::move(digest));
+  sent.set_value();
   const collect::Evidence evidence = captured.get_future().get();
   due.get_future().wait();
   EXPECT_EQ(evidence.rings.size(), kRanks);
