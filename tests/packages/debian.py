@@ -113,7 +113,8 @@ class System:
         """Adds these folders of the fault programs to that directory."""
         faults = os.path.join(ROOT, "tests", "faults")
         shutil.copytree(faults, self.job + "/tests/faults", ignore=lambda directory, names: [
-            name for name in names if os.path.isdir(os.path.join(directory, name)) and name not in folders])
+            name for name in names
+            if directory == faults and os.path.isdir(os.path.join(directory, name)) and name not in folders])
 
     def run(self, inside, unshare=""):
         """Exit code, output, and seconds of a command in the job's directory."""
