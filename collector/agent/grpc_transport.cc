@@ -104,6 +104,10 @@ class GrpcTransport : public Transport {
   // One Attach call. All of its state is guarded by the transport's mutex; gRPC calls the On…
   // methods from its own threads, and the Start… methods may be called with the mutex held: they
   // never call back on the same stack (gRPC L67, "C++ callback-based asynchronous API").
+  //
+  // Send() starts writes from outside of the On… methods. gRPC ends a call as soon as none of its
+  // operations is outstanding, so a hold keeps the call until its last read; no write is started
+  // after that (grpcpp/support/client_callback.h, ClientBidiReactor::AddHold).
   class Call : public grpc::ClientBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
    public:
     explicit Call(GrpcTransport* owner) : owner_(owner) {
@@ -112,6 +116,7 @@ class GrpcTransport : public Transport {
 
     void Start(rpc::Collector::Stub* stub) {
       stub->async()->Attach(&context_, this);
+      AddHold();
       StartRead(&incoming_);
       StartCall();
     }
@@ -120,7 +125,7 @@ class GrpcTransport : public Transport {
 
     // Mutex held.
     void WriteNext() {
-      if (writing_ || done_ || owner_->queue_.empty()) return;
+      if (writing_ || !open_ || owner_->queue_.empty()) return;
       writing_ = true;
       outgoing_ = std::move(owner_->queue_.front());
       owner_->queue_.pop_front();
@@ -137,12 +142,13 @@ class GrpcTransport : public Transport {
     }
 
     void OnReadDone(bool ok) override {
-      if (!ok) return;
       {
         const std::lock_guard lock(owner_->mutex_);
-        if (incoming_.has_parent()) owner_->parent_ = incoming_.parent().address();
-        if (incoming_.has_parent() || owner_->received_.size() >= kMaxReceived) {
-          Cancel();
+        if (ok && incoming_.has_parent()) owner_->parent_ = incoming_.parent().address();
+        if (!ok || incoming_.has_parent() || owner_->received_.size() >= kMaxReceived) {
+          if (ok) Cancel();
+          open_ = false;
+          RemoveHold();
           return;
         }
         owner_->received_.push_back(std::move(incoming_));
@@ -185,6 +191,7 @@ class GrpcTransport : public Transport {
     grpc::ClientContext context_;
     rpc::CollectorMessage incoming_;
     rpc::AgentMessage outgoing_;
+    bool open_ = true;  // it is held, and writes may be started
     bool writing_ = false;
     bool done_ = false;
     std::string refusal_;
