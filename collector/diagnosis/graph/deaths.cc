@@ -48,6 +48,15 @@ bool InTheBlur(const Process& a, const Process& b) {
   return apart < kEndOrderBlurNs + ClockErrorNs(a, b);
 }
 
+// Whether MPI may have ended `process`, inside a call, because `killed` was killed alone: it ends
+// ranks that lose a connection, by exit() or a signal. Their ends may be noticed first.
+bool IsReaction(const Process& killed, const Process& process) {
+  if (!WasKilledAlone(killed) || WasKilledAlone(process) || process.end.oom_killed) return false;
+  return IsInside(process) && HasEnded(process.end) &&
+         process.exit_mark != ring::ExitMark::kMpiAbort && !ShareProcess(killed, process) &&
+         InTheBlur(killed, process);
+}
+
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Process& cause, const Process& process) {
   // The job was ended then, by hand or by the launcher, because it could not continue.
@@ -60,8 +69,7 @@ bool EndsAnother(const Process& cause, const Process& process) {
   if (!InTheBlur(cause, process)) return before;
   // How `cause` ended was not observed.
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
-  // What MPI does in the others when it loses a rank may be noticed before that rank's end.
-  if (WasKilledAlone(process) && IsInside(cause) && !MayBeCleanUp(cause)) return false;
+  if (IsReaction(process, cause)) return false;
   if (EndedByItsOwnHand(cause)) return true;
   // Both were killed, and which was first is chance: a process that was killed while it waited for
   // others is the less likely cause.
@@ -165,15 +173,6 @@ void Deaths::CheckLosses() {
   }
 }
 
-bool Deaths::IsReaction(const Process& process) const {
-  if (!IsInside(process) || WasKilledAlone(process) || process.end.oom_killed) return false;
-  if (!HasEnded(process.end) || process.exit_mark == ring::ExitMark::kMpiAbort) return false;
-  const std::vector<const Process*>& killed = killed_alone_[process.world];
-  return std::any_of(killed.begin(), killed.end(), [&process](const Process* other) {
-    return !ShareProcess(*other, process) && InTheBlur(*other, process);
-  });
-}
-
 bool Deaths::ByItself(const Process& process) const {
   if (process.phase >= ring::Phase::kFinalized) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
@@ -181,7 +180,11 @@ bool Deaths::ByItself(const Process& process) const {
   if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
     return false;
   }
-  if (IsReaction(process)) return false;
+  const std::vector<const Process*>& killed = killed_alone_[process.world];
+  if (std::any_of(killed.begin(), killed.end(),
+                  [&](const Process* other) { return IsReaction(*other, process); })) {
+    return false;
+  }
   // A rank that had called exit() by then was exiting anyway.
   const bool leaving = process.exit_mark != ring::ExitMark::kNone && !IsInside(process);
   if (!leaving && EndedAfterVerdict(process)) return false;

@@ -23,9 +23,6 @@ class Deaths {
  private:
   void CheckLosses();
   void CheckWorld(const World& world);
-  // Whether the process ended inside a call at about the time at which another was killed alone:
-  // MPI ends ranks that lose a connection, by exit() or a signal.
-  bool IsReaction(const Process& process) const;
 
   const Trace& trace_;
   std::vector<bool> asked_to_stop_;                        // by world

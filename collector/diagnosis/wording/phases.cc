@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "collector/model/rank_set.h"
@@ -31,7 +30,7 @@ void AddPhases(const Trace& trace, Finding* finding) {
   if (finding->world == kNoIndex || !(finding->hangs || finding->culprit_gone)) return;
   const std::vector<uint32_t>& processes = trace.worlds[finding->world].processes;
   // By whether it is a culprit's, then by text.
-  std::map<std::tuple<bool, std::string>, std::vector<int32_t>> groups;
+  std::map<std::pair<bool, std::string>, std::vector<int32_t>> groups;
   for (const int32_t rank : RanksOf(*finding)) {
     if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
     const uint32_t process = processes[static_cast<size_t>(rank)];
@@ -41,7 +40,7 @@ void AddPhases(const Trace& trace, Finding* finding) {
     groups[{!culprit, trace.processes[process].user_phase}].push_back(rank);
   }
   for (auto& [key, ranks] : groups) {
-    finding->phases.push_back({std::move(ranks), std::get<std::string>(key)});
+    finding->phases.push_back({std::move(ranks), key.second});
   }
   for (size_t i = 0; i < std::min(finding->phases.size(), kMaxNotes); ++i) {
     const RanksPhase& phase = finding->phases[i];

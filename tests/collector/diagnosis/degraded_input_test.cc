@@ -96,13 +96,19 @@ TEST(DegradedGoldenCases, MissingTraceDoesNotAccuseItsRank) {
   });
 }
 
+// The findings if this line is added for every rank.
+std::vector<Finding> FindingsWith(const Case& test, const std::string& line) {
+  std::string text = test.trace;
+  for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace))) {
+    text += fmt::format("{}: {}\n", rank, line);
+  }
+  return Diagnose(verdict_case::Parse(text), test.options).findings;
+}
+
 // Records that cannot be read prove nothing: no statement relies on a rank whose history has gaps.
 TEST(DegradedGoldenCases, DamagedRecordsDoNotProveAHang) {
   OfEveryCase([](const Case& test) {
-    std::string text = test.trace;
-    for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
-      text += fmt::format("{}: damaged\n", rank);
-    for (const Finding& finding : Diagnose(verdict_case::Parse(text), test.options).findings) {
+    for (const Finding& finding : FindingsWith(test, "damaged")) {
       // How a rank ended, which arguments it passed, how it nested its groups and whether the time
       // limit expired does not depend on the damaged records.
       if (finding.kind == VerdictKind::kRankDied || finding.kind == VerdictKind::kInitHang ||
@@ -118,10 +124,7 @@ TEST(DegradedGoldenCases, DamagedRecordsDoNotProveAHang) {
 // A rank that moved between the two snapshots may still make the call that the others wait for.
 TEST(DegradedGoldenCases, MovingRanksDoNotProveAHang) {
   OfEveryCase([](const Case& test) {
-    std::string text = test.trace;
-    for (const int32_t rank : RanksOf(verdict_case::Parse(test.trace)))
-      text += fmt::format("{}: moves\n", rank);
-    for (const Finding& finding : Diagnose(verdict_case::Parse(text), test.options).findings) {
+    for (const Finding& finding : FindingsWith(test, "moves")) {
       if (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched ||
           finding.kind == VerdictKind::kOrderInversion ||
           finding.kind == VerdictKind::kFinalizedEarly) {
