@@ -139,13 +139,16 @@ class JournalApplier {
 
  private:
   // Batch systems send SIGTERM to the launcher and to the ranks of all nodes at about the same time
-  // (Slurm's scancel). Only the agent beside the launcher knows of its signal.
+  // (Slurm's scancel). Only the agent beside the launcher knows of its signal. A rank inside a call
+  // loses its peers then, perhaps before its own signal comes: MPI ends it, or crashes (MPICH 4.2).
   bool EndedByStopRequest(const Process& process) const {
     const ProcessEnd& end = process.end;
     if (stop_ns_ == kNoTime || end.at_ns == kNoTime || end.oom_killed) return false;
     const int64_t error_ns = process.clock ? process.clock->error_ns : 0;
     const bool signaled = end.how == ProcessEnd::How::kSignaled;
-    if (signaled && end.status == SIGTERM) {
+    const bool reacts =
+        !process.open_calls.empty() && process.exit_mark != ring::ExitMark::kMpiAbort;
+    if (reacts || (signaled && end.status == SIGTERM)) {
       return end.at_ns >= stop_ns_ - kEndOrderBlurNs - error_ns;
     }
     const bool killed =

@@ -222,9 +222,13 @@ TEST(Journal, OpenReportsWhyItFailed) {
 
 class ApplyTest : public ::testing::Test {
  protected:
+  static constexpr int32_t kOutside = 2;  // the rank that is inside no call
+
   ApplyTest() {
-    for (int32_t rank = 0; rank < 2; ++rank) {
-      const auto bytes = MakeFullRing(rank, 2).Build();
+    for (int32_t rank = 0; rank < 3; ++rank) {
+      RingFileBuilder file = MakeFullRing(rank, 3);
+      if (rank == kOutside) file.threads[0].depth = 0;
+      const auto bytes = file.Build();
       MemorySource source(bytes);
       const RingSnapshot ring = ReadRing(source, "x.ring");
       activity_ = ring.activity;
@@ -294,14 +298,35 @@ TEST_F(ApplyTest, SignalsAboutAStopRequestAreTheLaunchers) {
   EXPECT_TRUE(trace.processes[1].end.by_launcher);
 }
 
-TEST_F(ApplyTest, EndsBeforeAStopRequestAndCrashesAreTheirOwn) {
+// MPI ends ranks inside a call that lose their peers, or crashes in them.
+TEST_F(ApplyTest, EndsInsideCallsAboutAStopRequestAreTheLaunchers) {
   constexpr int64_t kStop = 10 * kEndOrderBlurNs;
   const Trace trace =
       Apply({journal::StopRequest{kStop},
-             journal::ProcessEnded{Name(0), Ended(ProcessEnd::How::kSignaled, 9, kStop - 1)},
-             journal::ProcessEnded{Name(1), Ended(ProcessEnd::How::kSignaled, 11, kStop + 1)}});
+             journal::ProcessEnded{Name(0), Ended(ProcessEnd::How::kExited, 14, kStop + 1)},
+             journal::ProcessEnded{
+                 Name(1), Ended(ProcessEnd::How::kSignaled, 11, kStop - kEndOrderBlurNs)}});
+  EXPECT_TRUE(trace.processes[0].end.by_launcher);
+  EXPECT_TRUE(trace.processes[1].end.by_launcher);
+}
+
+TEST_F(ApplyTest, EndsLongBeforeAStopRequestAndOutsideOfCallsAreTheirOwn) {
+  constexpr int64_t kStop = 10 * kEndOrderBlurNs;
+  const Trace trace = Apply(
+      {journal::StopRequest{kStop},
+       journal::ProcessEnded{Name(0),
+                             Ended(ProcessEnd::How::kSignaled, 11, kStop - kEndOrderBlurNs - 1)},
+       journal::ProcessEnded{Name(kOutside), Ended(ProcessEnd::How::kSignaled, 11, kStop + 1)}});
   EXPECT_FALSE(trace.processes[0].end.by_launcher);
-  EXPECT_FALSE(trace.processes[1].end.by_launcher);
+  EXPECT_FALSE(trace.processes[kOutside].end.by_launcher);
+}
+
+TEST_F(ApplyTest, KillOutsideOfCallsBeforeAStopRequestIsItsOwn) {
+  constexpr int64_t kStop = 10 * kEndOrderBlurNs;
+  const Trace trace = Apply(
+      {journal::StopRequest{kStop},
+       journal::ProcessEnded{Name(kOutside), Ended(ProcessEnd::How::kSignaled, 9, kStop - 1)}});
+  EXPECT_FALSE(trace.processes[kOutside].end.by_launcher);
 }
 
 TEST_F(ApplyTest, LastSampleOfAThreadIsUsed) {
