@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/diagnosis/verdict/finding.h"
@@ -35,9 +36,22 @@ Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 // Shows the live stacks of a rank's threads.
 Shown ShowThreads(const Trace& trace, int32_t rank);
 
-// Shows the calls of two ranks side by side, beginning where both are recorded: `around` calls
-// before their first difference and twice as many after it. Each side keeps its own order; sequence
+// The calls of two processes side by side, beginning where both are recorded: `around` calls before
+// their first difference and twice as many after it. Each side keeps its own order; sequence
 // numbers on shared communicators tell which calls correspond.
+struct CallDifference {
+  static constexpr char kSame[] = "=";
+  std::string left;  // "rank 0 on node1, pid 4711"
+  std::string right;
+  std::vector<std::string> notes;  // what is compared, and with which result
+  // Left call, sign (kSame or another), right call. A call that the other side lacks is alone.
+  std::vector<std::vector<std::string>> rows;
+  size_t first = 0;  // the row of the first difference; rows.size() if there is none
+};
+CallDifference CompareCalls(const AlignedTrace& analysis, uint32_t left, uint32_t right,
+                            size_t around);
+
+// Shows CompareCalls() of two ranks.
 Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, size_t around);
 
 }  // namespace rollcall

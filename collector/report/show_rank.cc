@@ -53,27 +53,26 @@ class RankDifference {
     }
   }
 
-  std::string Text(size_t around) {
-    std::string text = fmt::format("{} and {}\n", ProcessText(Of(0)), ProcessText(Of(1)));
+  CallDifference Compare(size_t around) {
+    CallDifference difference;
+    difference.left = ProcessText(Of(0));
+    difference.right = ProcessText(Of(1));
     for (const int side : {0, 1}) {
       if (begin_[side] == 0) continue;
-      text += fmt::format(
-          "  {} earlier calls of rank {} are left out: those of the other rank are overwritten\n",
-          begin_[side], Of(side).rank);
+      difference.notes.push_back(fmt::format(
+          "{} earlier calls of rank {} are left out: those of the other rank are overwritten",
+          begin_[side], Of(side).rank));
     }
     const bool differ =
         begin_[0] + same_ < calls_[0].size() || begin_[1] + same_ < calls_[1].size();
-    text += differ ? fmt::format("  the same {} calls, then they differ\n\n", same_)
-                   : fmt::format("  no difference in {} calls\n\n", same_);
+    difference.notes.push_back(differ ? fmt::format("the same {} calls, then they differ", same_)
+                                      : fmt::format("no difference in {} calls", same_));
     const size_t from = same_ - std::min(same_, around);
     for (size_t i = from; i < same_; ++i) AddRow(At(0, i), At(1, i));
-    first_difference_ = rows_.size();
+    difference.first = rows_.size();
     if (differ) AddBehind(2 * around);
-    const std::vector<std::string> lines = AlignColumns(rows_);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      text += fmt::format("  {} {}\n", i == first_difference_ ? "▸" : " ", lines[i]);
-    }
-    return text;
+    difference.rows = std::move(rows_);
+    return difference;
   }
 
  private:
@@ -155,7 +154,7 @@ class RankDifference {
   }
   void AddRow(const Event* left, const Event* right) {
     const bool same = left != nullptr && right != nullptr && IsSame(*left, *right);
-    rows_.push_back({Cell(0, left), same ? "=" : "≠", Cell(1, right)});
+    rows_.push_back({Cell(0, left), same ? CallDifference::kSame : "≠", Cell(1, right)});
   }
 
   // Adds the rows after the first difference, aligned by the longest common subsequence.
@@ -202,9 +201,19 @@ class RankDifference {
   std::array<size_t, 2> begin_ = {0, 0};
   std::vector<uint32_t> shared_;  // communicators, ascending
   size_t same_ = 0;               // calls from begin_ on
-  size_t first_difference_ = 0;   // row
   std::vector<std::vector<std::string>> rows_;
 };
+
+std::string DifferenceText(const CallDifference& difference) {
+  std::string text = fmt::format("{} and {}\n", difference.left, difference.right);
+  for (const std::string& note : difference.notes) text += fmt::format("  {}\n", note);
+  text += '\n';
+  const std::vector<std::string> lines = AlignColumns(difference.rows);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    text += fmt::format("  {} {}\n", i == difference.first ? "▸" : " ", lines[i]);
+  }
+  return text;
+}
 
 std::string NoSuchRank(int32_t rank) { return fmt::format("there is no trace of rank {}", rank); }
 
@@ -254,6 +263,11 @@ Shown ShowThreads(const Trace& trace, int32_t rank) {
   return shown;
 }
 
+CallDifference CompareCalls(const AlignedTrace& analysis, uint32_t left, uint32_t right,
+                            size_t around) {
+  return RankDifference(analysis, left, right).Compare(around);
+}
+
 Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, size_t around) {
   const std::vector<uint32_t> lefts = ProcessesOf(analysis.trace, left);
   const std::vector<uint32_t> rights = ProcessesOf(analysis.trace, right);
@@ -262,7 +276,7 @@ Shown ShowDifference(const AlignedTrace& analysis, int32_t left, int32_t right, 
   for (const uint32_t a : lefts) {
     for (const uint32_t b : rights) {
       if (analysis.trace.processes[a].world != analysis.trace.processes[b].world) continue;
-      return {RankDifference(analysis, a, b).Text(around), ""};
+      return {DifferenceText(CompareCalls(analysis, a, b, around)), ""};
     }
   }
   return {"", fmt::format("ranks {} and {} are of two jobs", left, right)};

@@ -83,6 +83,7 @@ StackNode StackTree(const std::vector<RankStack>& stacks, bool full) {
     for (const SourceFrame* frame : ShownFrames(stack.frames, full)) {
       const std::string& name = frame->function.empty() ? frame->module : frame->function;
       node = Child(node, name, frame->line == 0 ? "" : FramePlace(*frame), stack.rank);
+      node->user = !IsFrameworkFrame(*frame);
     }
     node = Child(node, "→ " + stack.doing, "", stack.rank);
     if (stack.cpu_percent < 0) continue;
@@ -100,36 +101,37 @@ std::vector<std::string> StackTreeLines(const StackNode& root) {
   return AlignColumns(rows);
 }
 
+void AddLiveStacks(const Process& process, bool full, std::vector<RankStack>* stacks) {
+  for (const LiveStack& live : process.live_stacks) {
+    const bool is_main = &live == &process.live_stacks.front();
+    RankStack stack = {.rank = process.rank,
+                       .frames = FramesOf(live),
+                       .doing = live.state.empty() ? "outside every call" : live.state,
+                       .cpu_percent = CpuPercent(live)};
+    if (!is_main && !full && UserFrames(stack.frames) == 0) continue;
+    if (!is_main) {
+      stack.thread = live.thread_name.empty() ? std::to_string(live.tid) : live.thread_name;
+    }
+    // The first folded frame is the function that the user's code called.
+    const auto own =
+        std::find_if(stack.frames.begin(), stack.frames.end(),
+                     [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
+    if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
+      const std::string_view called = CalledName(**std::prev(own));
+      if (!called.empty()) stack.doing = fmt::format("{}, {}", called, stack.doing);
+    }
+    stacks->push_back(std::move(stack));
+  }
+}
+
 std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, bool full) {
   std::vector<RankStack> stacks;
-  const auto add_live = [&](const Process& process) {
-    for (const LiveStack& live : process.live_stacks) {
-      const bool is_main = &live == &process.live_stacks.front();
-      RankStack stack = {.rank = process.rank,
-                         .frames = FramesOf(live),
-                         .doing = live.state.empty() ? "outside every call" : live.state,
-                         .cpu_percent = CpuPercent(live)};
-      if (!is_main && !full && UserFrames(stack.frames) == 0) continue;
-      if (!is_main) {
-        stack.thread = live.thread_name.empty() ? std::to_string(live.tid) : live.thread_name;
-      }
-      // The first folded frame is the function that the user's code called.
-      const auto own =
-          std::find_if(stack.frames.begin(), stack.frames.end(),
-                       [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
-      if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
-        const std::string_view called = CalledName(**std::prev(own));
-        if (!called.empty()) stack.doing = fmt::format("{}, {}", called, stack.doing);
-      }
-      stacks.push_back(std::move(stack));
-    }
-  };
   bool is_live = false;
   for (const Site& site : finding.sites) {
     is_live |= site.live;
     if (site.live) {
       for (const uint32_t process : ProcessesOf(trace, finding, site.ranks)) {
-        add_live(trace.processes[process]);
+        AddLiveStacks(trace.processes[process], full, &stacks);
       }
     } else if (site.call_path != kNoIndex) {
       for (const int32_t rank : site.ranks) {

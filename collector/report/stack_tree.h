@@ -24,6 +24,7 @@ struct RankStack {
 struct StackNode {
   std::string function;
   std::string place;               // "halo.c:88"; empty: unknown
+  bool user = false;               // the user's code, not of a framework
   std::vector<int32_t> ranks;      // each once, in order of insertion
   std::vector<StackNode> callees;  // in order of insertion
   int32_t min_cpu_percent = -1;    // of the stacks that end here; -1: unknown
@@ -37,9 +38,12 @@ StackNode StackTree(const std::vector<RankStack>& stacks, bool full);
 // A line for each node, "  0-2   exchange (halo.c:88)", indented where stacks diverge.
 std::vector<std::string> StackTreeLines(const StackNode& root);
 
+// Adds the live stacks of the process's threads. Unless `full`, threads other than the main one are
+// left out if they have no user frame. The pointers point into the trace.
+void AddLiveStacks(const Process& process, bool full, std::vector<RankStack>* stacks);
+
 // If the finding has ranks that are outside every call: the live stacks of their threads, and the
-// call paths of the ranks that wait for them; otherwise empty. Unless `full`, threads other than
-// the main one are left out if they have no user frame. The pointers point into the trace.
+// call paths of the ranks that wait for them; otherwise empty. Threads and pointers as above.
 std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, bool full);
 
 }  // namespace rollcall
