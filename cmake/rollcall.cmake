@@ -177,6 +177,16 @@ function(rollcall_verdict_pages out)
   set(${out} ${source} PARENT_SCOPE)
 endfunction()
 
+# Sets OUT to a generated source file that contains report/page.html.
+function(rollcall_html_page out)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/html_page.cmake)
+  set(page ${PROJECT_SOURCE_DIR}/report/page.html)
+  set(source ${PROJECT_BINARY_DIR}/generated/html_page.cc)
+  add_custom_command(OUTPUT ${source} COMMAND ${CMAKE_COMMAND} -DPAGE=${page} -DOUT=${source} -P ${script}
+    DEPENDS ${script} ${page} VERBATIM)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()
+
 # Installs the package files for find_package(rollcall).
 function(rollcall_install_package)
   include(CMakePackageConfigHelpers)

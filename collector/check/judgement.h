@@ -2,9 +2,11 @@
 #ifndef ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
 #define ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/diagnosis/verdict/finding.h"
@@ -22,6 +24,11 @@ struct Ruling {
   Weight weight = Weight::kFails;
   std::string reason;  // from the baseline's entry
 };
+
+constexpr std::string_view WeightName(Ruling::Weight weight) {
+  constexpr std::string_view kNames[] = {"fails", "warning", "note", "known"};
+  return kNames[static_cast<size_t>(weight)];
+}
 
 // How the job ended, if rollcall started it.
 struct JobOutcome {

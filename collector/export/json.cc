@@ -1,28 +1,10 @@
 // The verdict as docs/json.md describes it, and which findings count.
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "collector/export/exporter.h"
 #include "collector/report/json_report.h"
 
 namespace rollcall {
-namespace {
-
-std::string_view WeightName(Ruling::Weight weight) {
-  switch (weight) {
-    case Ruling::Weight::kFails:
-      return "fails";
-    case Ruling::Weight::kWarning:
-      return "warning";
-    case Ruling::Weight::kNote:
-      return "note";
-    case Ruling::Weight::kKnown:
-      return "known";
-  }
-  return "fails";
-}
-
-}  // namespace
 
 void ExportJson(const Subject& subject, std::ostream& out) {
   nlohmann::ordered_json json = ReportToJson(subject.trace, subject.report);

@@ -55,7 +55,8 @@ def find_pages(root):
         if below == os.path.join("tests", "golden"):
             folders[:] = []  # outputs, some of which may be Markdown
             continue
-        folders[:] = [f for f in folders if not f.startswith(".") and not (below == "." and f == "build")]
+        folders[:] = [f for f in folders if not f.startswith(".") and f != "node_modules" and
+                      not (below == "." and f == "build")]
         names += [os.path.normpath(os.path.join(below, f)) for f in files if f.endswith(".md")]
     return {name: Page(root, name) for name in names}
 

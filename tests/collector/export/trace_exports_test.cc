@@ -245,6 +245,48 @@ comm a"];x\ 0,1
   EXPECT_THAT(dot, Not(HasSubstr("a\"]")));
 }
 
+// The content of the element that begins with `open`.
+std::string Element(const std::string& page, const std::string& open) {
+  const size_t begin = page.find(open);
+  if (begin == std::string::npos) return "";
+  return page.substr(begin + open.size(), page.find("</", begin) - begin - open.size());
+}
+constexpr char kData[] = "<script type=\"application/json\" id=\"report-data\">";
+
+TEST(Html, HoldsTheVerdictAsTextAndAsData) {
+  const std::string page = Export("html", kTracedTwoGroups);
+  EXPECT_THAT(Element(page, "<title>"), HasSubstr("rollcall: rank 0 went on to MPI_Allreduce #2"));
+  EXPECT_THAT(Element(page, "<pre id=\"verdict-text\">"), HasSubstr("ranks 1-3 wait in it"));
+  EXPECT_THAT(page, HasSubstr("<td>ranks 1-3</td><td>MPI_Barrier #2</td><td>app.c:88</td>"));
+  const Json data = Json::parse(Element(page, kData));
+  EXPECT_EQ(data["findings"][0]["weight"], "fails");
+  EXPECT_THAT(data["findings"][0]["page"].get<std::string>(), HasSubstr("## Who is the culprit"));
+  EXPECT_THAT(page, Not(HasSubstr("<!--rollcall:")));
+}
+
+// Nothing of the job becomes part of the page's own HTML.
+TEST(Html, EscapesNames) {
+  const std::string page = Export("html", R"(
+ranks 2
+comm </script><script>alert(1)</script> 0,1
+0: waits in Barrier on=</script><script>alert(1)</script> @ f<b>&"(<i>x.c:5)
+1: computes @ main:6
+)");
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+  EXPECT_THAT(page, Not(HasSubstr("<i>")));
+  const Json data = Json::parse(Element(page, kData));
+  EXPECT_EQ(data["communicators"][0]["name"], "</script><script>alert(1)</script>");
+}
+
+// The page may load nothing, and run no script but its own.
+TEST(Html, HasAStrictPolicy) {
+  const std::string page = Export("html", kTracedTwoGroups);
+  EXPECT_THAT(page, HasSubstr("Content-Security-Policy"));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("unsafe-")));
+}
+
 // --- all golden traces
 
 namespace fs = std::filesystem;

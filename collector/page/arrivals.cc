@@ -1,0 +1,76 @@
+#include "collector/page/arrivals.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "collector/page/panels.h"
+
+namespace rollcall::page {
+
+Arrivals::Arrivals(const CommunicatorHistory& histories, uint64_t first, uint64_t last)
+    : first_(first), at_(last + 1 - first) {
+  for (const MemberHistory& history : histories.members) {
+    const std::vector<Event>& events = history.member->events;
+    for (auto event = events.rbegin(); event != events.rend(); ++event) {
+      if (event->sequence < first) break;
+      if (event->sequence > last || event->start_ns == kNoTime) continue;
+      At& at = at_[event->sequence - first];
+      ++at.arrived;
+      if (at.first_ns == kNoTime) at.first_ns = event->start_ns;
+      at.first_ns = std::min(at.first_ns, event->start_ns);
+      if (event->start_ns <= at.last_ns) continue;
+      at.last_ns = event->start_ns;
+      at.last_process = history.process;
+    }
+  }
+  const size_t members = histories.members.size();
+  for (At& at : at_) at.all = histories.absent.empty() && members > 1 && at.arrived == members;
+}
+
+Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown) {
+  constexpr uint64_t kNumbers = 256;
+  constexpr size_t kMaxStragglers = 10;
+  struct Lateness {
+    uint32_t process = kNoIndex;
+    size_t last = 0;
+    size_t of = 0;
+    int64_t sum_ns = 0;
+    int64_t most_ns = 0;
+  };
+  std::vector<Lateness> processes(analysis.trace.processes.size());
+  for (const uint32_t communicator : shown) {
+    const CommunicatorHistory& histories = analysis.histories[communicator];
+    const uint64_t first = histories.highest > kNumbers ? histories.highest - kNumbers + 1 : 1;
+    const Arrivals arrivals(histories, first, histories.highest);
+    size_t known = 0;
+    for (uint64_t number = first; number <= histories.highest; ++number) {
+      const Arrivals::At& at = arrivals.Of(number);
+      if (!at.all) continue;
+      ++known;
+      Lateness& late = processes[at.last_process];
+      ++late.last;
+      late.sum_ns += at.last_ns - at.first_ns;
+      late.most_ns = std::max(late.most_ns, at.last_ns - at.first_ns);
+    }
+    for (const MemberHistory& history : histories.members) processes[history.process].of += known;
+  }
+  for (uint32_t i = 0; i < processes.size(); ++i) processes[i].process = i;
+  std::erase_if(processes, [](const Lateness& late) { return late.last == 0; });
+  std::sort(processes.begin(), processes.end(), [](const Lateness& a, const Lateness& b) {
+    return std::tuple(b.last, b.sum_ns, a.process) < std::tuple(a.last, a.sum_ns, b.process);
+  });
+  if (processes.size() > kMaxStragglers) processes.resize(kMaxStragglers);
+  Json stragglers = Json::array();
+  for (const Lateness& late : processes) {
+    const Process& process = analysis.trace.processes[late.process];
+    stragglers.push_back({{"rank", process.rank},
+                          {"host", Text(process.host)},
+                          {"last", late.last},
+                          {"of", late.of},
+                          {"mean_late", late.sum_ns / static_cast<int64_t>(late.last)},
+                          {"most_late", late.most_ns}});
+  }
+  return stragglers;
+}
+
+}  // namespace rollcall::page

@@ -1,0 +1,51 @@
+// The parts of a page, one file each. Each is a pure function; what a bound left out is added to
+// `left_out`, as a sentence.
+#ifndef ROLLCALL_COLLECTOR_PAGE_PANELS_H_
+#define ROLLCALL_COLLECTOR_PAGE_PANELS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collector/diagnosis/graph/analysis.h"
+#include "collector/diagnosis/verdict/finding.h"
+#include "collector/page/values.h"
+#include "collector/report/text_report.h"
+#include "collector/report/wait_picture.h"
+
+namespace rollcall::page {
+
+// Of the communicators that a page shows: those with a finding first, then those whose members are
+// not at the same number.
+std::vector<uint32_t> ShownCommunicators(const AlignedTrace& analysis, const Report& report,
+                                         std::vector<std::string>* left_out);
+
+// data.ts, Finding, without `weight` and `page`.
+Json Findings(const Analysis& analysis, const Report& report, const TextOptions& text,
+              std::vector<std::string>* left_out);
+
+// data.ts, Communicator.
+Json Communicators(const AlignedTrace& analysis, const Report& report,
+                   const std::vector<uint32_t>& shown, int64_t begin_ns, Calls* calls,
+                   std::vector<std::string>* left_out);
+
+// data.ts, Straggler. Looks at the newest collectives of the shown communicators.
+Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown);
+
+Json Graph(const WaitPicture& picture);
+Json Stacks(const AlignedTrace& analysis);
+
+// The moment from which a page shows calls, and the timeline from there on.
+int64_t TimelineBegin(const AlignedTrace& analysis, const WaitPicture& picture);
+Json Timeline(const AlignedTrace& analysis, const WaitPicture& picture, int64_t begin_ns,
+              Calls* calls);
+
+// data.ts, Difference, of the first culprit and the first rank that waits for it; null if the first
+// finding does not have both, or if they have no calls.
+Json Difference(const AlignedTrace& analysis, const Report& report);
+
+Json LookedAt(const AlignedTrace& analysis, const Report& report);
+
+}  // namespace rollcall::page
+
+#endif  // ROLLCALL_COLLECTOR_PAGE_PANELS_H_

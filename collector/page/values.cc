@@ -1,0 +1,57 @@
+#include "collector/page/values.h"
+
+#include "collector/base/text.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+#include "collector/report/show_call.h"
+
+namespace rollcall::page {
+namespace {
+
+constexpr size_t kMaxTextBytes = 2048;
+constexpr size_t kMaxRanksBytes = 160;
+constexpr size_t kMaxCalls = 1500;
+
+}  // namespace
+
+std::string Text(std::string_view raw) { return CleanText(raw, kMaxTextBytes, /*tab_width=*/8); }
+
+Json Ranks(const std::vector<int32_t>& ranks) {
+  std::string text = ranks.empty() ? "" : FoldRanks(ranks);
+  if (text.size() > kMaxRanksBytes) {
+    text.resize(text.rfind(',', kMaxRanksBytes));
+    text += ",…";
+  }
+  return {{"text", std::move(text)}, {"count", ranks.size()}};
+}
+
+Culprits CulpritsOf(const Report& report) {
+  Culprits culprits;
+  for (const Finding& finding : report.findings) {
+    for (const int32_t rank : finding.culprits) culprits.emplace(finding.world, rank);
+  }
+  return culprits;
+}
+
+Json Calls::NumberOf(const Event& event) {
+  const uint64_t key = uint64_t{event.arguments} << 32 | event.call_path;
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  Row row(ShownCall(analysis_, event, /*numbered=*/false), ShownPlace(analysis_, event),
+          event.call_path == kNoIndex ? "" : ShownFunction(analysis_, event));
+  auto at = rows_.find(row);
+  if (at == rows_.end()) {
+    if (rows_.size() == kMaxCalls) {
+      full_ = true;
+      return nullptr;
+    }
+    table_.push_back({{"operation", OperationName(analysis_.Op(event))},
+                      {"text", Text(std::get<0>(row))},
+                      {"place", Text(std::get<1>(row))},
+                      {"function", Text(std::get<2>(row))}});
+    at = rows_.emplace(std::move(row), rows_.size()).first;
+  }
+  return known_[key] = at->second;
+}
+
+}  // namespace rollcall::page

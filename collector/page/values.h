@@ -1,0 +1,56 @@
+// Values that all panels of a page have.
+#ifndef ROLLCALL_COLLECTOR_PAGE_VALUES_H_
+#define ROLLCALL_COLLECTOR_PAGE_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collector/diagnosis/graph/aligned_trace.h"
+#include "collector/diagnosis/verdict/finding.h"
+
+namespace rollcall::page {
+
+using Json = nlohmann::ordered_json;
+
+// Text from the job: see CleanText().
+std::string Text(std::string_view raw);
+
+// data.ts, Ranks. `ranks` is increasing.
+Json Ranks(const std::vector<int32_t>& ranks);
+
+// The world and rank of each culprit of the report.
+using Culprits = std::set<std::pair<uint32_t, int32_t>>;
+Culprits CulpritsOf(const Report& report);
+
+// The table of calls that the panels refer to by number.
+class Calls {
+ public:
+  explicit Calls(const AlignedTrace& analysis) : analysis_(analysis) {}
+
+  // The number of the call, or null if the table is full.
+  Json NumberOf(const Event& event);
+  Json Take() { return std::move(table_); }
+  bool full() const { return full_; }
+
+ private:
+  using Row = std::tuple<std::string, std::string, std::string>;  // text, place, function
+
+  const AlignedTrace& analysis_;
+  std::unordered_map<uint64_t, Json> known_;  // by arguments and call path
+  std::map<Row, size_t> rows_;
+  Json table_ = Json::array();
+  bool full_ = false;
+};
+
+}  // namespace rollcall::page
+
+#endif  // ROLLCALL_COLLECTOR_PAGE_VALUES_H_
