@@ -7,28 +7,32 @@
 
 namespace rollcall::page {
 
-Arrivals::Arrivals(const CommunicatorHistory& histories, uint64_t first, uint64_t last)
-    : first_(first), at_(last + 1 - first) {
+std::vector<Arrival> ArrivalsAt(const CommunicatorHistory& histories, uint64_t first,
+                                size_t count) {
+  const size_t members = histories.members.size();
+  if (members < 2 || !histories.absent.empty()) return {};
+  std::vector<Arrival> arrivals(count);
   for (const MemberHistory& history : histories.members) {
     const std::vector<Event>& events = history.member->events;
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
       if (event->sequence < first) break;
-      if (event->sequence > last || event->start_ns == kNoTime) continue;
-      At& at = at_[event->sequence - first];
-      ++at.arrived;
-      if (at.first_ns == kNoTime) at.first_ns = event->start_ns;
-      at.first_ns = std::min(at.first_ns, event->start_ns);
+      const uint64_t i = event->sequence - first;
+      if (i >= count || event->start_ns == kNoTime) continue;
+      Arrival& at = arrivals[i];
+      at.sequence = event->sequence;
+      const bool is_first = at.arrived++ == 0 || event->start_ns < at.first_ns;
+      if (is_first) at.first_ns = event->start_ns;
       if (event->start_ns <= at.last_ns) continue;
       at.last_ns = event->start_ns;
       at.last_process = history.process;
     }
   }
-  const size_t members = histories.members.size();
-  for (At& at : at_) at.all = histories.absent.empty() && members > 1 && at.arrived == members;
+  std::erase_if(arrivals, [&](const Arrival& at) { return at.arrived != members; });
+  return arrivals;
 }
 
 Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown) {
-  constexpr uint64_t kNumbers = 256;
+  constexpr size_t kNumbers = 256;
   constexpr size_t kMaxStragglers = 10;
   struct Lateness {
     uint32_t process = kNoIndex;
@@ -41,18 +45,15 @@ Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown
   for (const uint32_t communicator : shown) {
     const CommunicatorHistory& histories = analysis.histories[communicator];
     const uint64_t first = histories.highest > kNumbers ? histories.highest - kNumbers + 1 : 1;
-    const Arrivals arrivals(histories, first, histories.highest);
-    size_t known = 0;
-    for (uint64_t number = first; number <= histories.highest; ++number) {
-      const Arrivals::At& at = arrivals.Of(number);
-      if (!at.all) continue;
-      ++known;
+    const std::vector<Arrival> arrivals = ArrivalsAt(histories, first, kNumbers);
+    for (const Arrival& at : arrivals) {
       Lateness& late = processes[at.last_process];
       ++late.last;
       late.sum_ns += at.last_ns - at.first_ns;
       late.most_ns = std::max(late.most_ns, at.last_ns - at.first_ns);
     }
-    for (const MemberHistory& history : histories.members) processes[history.process].of += known;
+    for (const MemberHistory& history : histories.members)
+      processes[history.process].of += arrivals.size();
   }
   for (uint32_t i = 0; i < processes.size(); ++i) processes[i].process = i;
   std::erase_if(processes, [](const Lateness& late) { return late.last == 0; });

@@ -11,25 +11,18 @@
 
 namespace rollcall::page {
 
-class Arrivals {
- public:
-  struct At {
-    int64_t first_ns = kNoTime;
-    int64_t last_ns = kNoTime;
-    uint32_t last_process = kNoIndex;
-    size_t arrived = 0;
-    bool all = false;  // the arrivals of all members are known, and there are several
-  };
-
-  // Of the sequence numbers from `first` to `last`.
-  Arrivals(const CommunicatorHistory& histories, uint64_t first, uint64_t last);
-
-  const At& Of(uint64_t number) const { return at_[number - first_]; }
-
- private:
-  const uint64_t first_;
-  std::vector<At> at_;
+// At one sequence number.
+struct Arrival {
+  uint64_t sequence = 0;
+  size_t arrived = 0;  // members
+  int64_t first_ns = kNoTime;
+  int64_t last_ns = kNoTime;
+  uint32_t last_process = kNoIndex;
 };
+
+// Of `count` sequence numbers from `first` on: those at which the arrivals of all members, of which
+// there are several, are known.
+std::vector<Arrival> ArrivalsAt(const CommunicatorHistory& histories, uint64_t first, size_t count);
 
 }  // namespace rollcall::page
 

@@ -87,7 +87,7 @@ class Matrix {
       : analysis_(analysis), histories_(histories), marked_(marked), culprits_(culprits) {
     const uint64_t middle = std::clamp<uint64_t>(marked.value_or(Front(histories)), 1, Highest());
     first_ = middle > kBefore ? middle - kBefore : 1;
-    last_ = std::min(Highest(), middle + kBehind);
+    count_ = static_cast<size_t>(middle - first_ + 1 + std::min(Highest() - middle, kBehind));
     Classify();
   }
 
@@ -98,7 +98,7 @@ class Matrix {
     size_t runs = 0;
     const size_t states = 5;
     for (; keep < classes_.size() && keep + states < budget->classes; ++keep) {
-      runs += last_ + 1 - first_;
+      runs += count_;
       if (runs > budget->runs) break;
     }
     if (keep < classes_.size()) Merge(keep);
@@ -115,17 +115,14 @@ class Matrix {
     json["size"] = members.size();
     json["highest"] = histories_.highest;
     json["first"] = first_;
-    json["last"] = last_;
+    json["last"] = first_ + count_ - 1;
     json["marked"] = marked_ ? Json(*marked_) : Json();
     json["classes"] = Json::array();
     for (const Class& one : classes_) json["classes"].push_back(ClassToJson(one, calls));
     AddMembers(members, budget, &json);
     json["arrivals"] = Json::array();
-    const Arrivals arrivals(histories_, first_, last_);
-    for (uint64_t number = first_; number <= last_; ++number) {
-      const Arrivals::At& at = arrivals.Of(number);
-      if (!at.all) continue;
-      json["arrivals"].push_back({number, at.first_ns - begin_ns, at.last_ns - begin_ns,
+    for (const Arrival& at : ArrivalsAt(histories_, first_, count_)) {
+      json["arrivals"].push_back({at.sequence, at.first_ns - begin_ns, at.last_ns - begin_ns,
                                   analysis_.RankOf(at.last_process)});
     }
     return json;
@@ -150,9 +147,7 @@ class Matrix {
       const Process& process = analysis_.trace.processes[history.process];
       const bool culprit = culprits_.contains({process.world, process.rank});
       Cells cells;
-      for (uint64_t number = first_; number <= last_; ++number) {
-        cells.push_back(CellOf(history, number));
-      }
+      for (size_t i = 0; i < count_; ++i) cells.push_back(CellOf(history, first_ + i));
       const auto [at, is_new] =
           known.emplace(std::pair(culprit, std::move(cells)), classes_.size());
       if (is_new) classes_.push_back({.example = &history, .culprit = culprit});
@@ -169,7 +164,7 @@ class Matrix {
     std::map<State, Class> groups;
     for (size_t i = keep; i < classes_.size(); ++i) {
       const Class& one = classes_[i];
-      const uint64_t number = marked_.value_or(last_);
+      const uint64_t number = marked_.value_or(first_ + count_ - 1);
       const State state =
           one.example == nullptr ? State::kNoTrace : CellOf(*one.example, number).state;
       Class& group = groups[state];
@@ -189,9 +184,10 @@ class Matrix {
   Json ClassToJson(const Class& one, Calls* calls) const {
     Json runs = Json::array();
     Cell previous;
-    for (uint64_t number = first_; number <= last_; ++number) {
+    for (size_t i = 0; i < count_; ++i) {
+      const uint64_t number = first_ + i;
       const Cell cell = one.example == nullptr ? Cell{} : CellOf(*one.example, number);
-      if (number != first_ && cell == previous) {
+      if (i != 0 && cell == previous) {
         runs.back()[1] = runs.back()[1].get<uint64_t>() + 1;
         continue;
       }
@@ -246,8 +242,8 @@ class Matrix {
   const CommunicatorHistory& histories_;
   const std::optional<uint64_t> marked_;
   const Culprits& culprits_;
-  uint64_t first_ = 1;
-  uint64_t last_ = 1;
+  uint64_t first_ = 1;  // the window of sequence numbers
+  size_t count_ = 1;
   std::vector<Class> classes_;
   size_t merged_ = 0;
 };
