@@ -1,6 +1,8 @@
 #include "collector/service/job_state.h"
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_set>
 
 #include "proto/operations.h"
 #include "proto/ring_format.h"
@@ -30,6 +32,18 @@ bool JobState::IsLive(const Process& process) {
   return !process.ended && process.phase < static_cast<uint32_t>(ring::Phase::kFinalized);
 }
 
+bool JobState::Process::aborts() const {
+  return std::any_of(open_calls.begin(), open_calls.end(), [](const OpenCall& call) {
+    return call.operation == static_cast<uint32_t>(Operation::kAbort);
+  });
+}
+
+std::string_view JobState::ActivityOf(const Process& process) {
+  if (!IsLive(process)) return "ended";
+  if (StandsStill(process)) return process.in_call() ? "waiting" : "polling";
+  return process.in_call() ? "in_call" : "computing";
+}
+
 void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns) {
   if (digest.id() == 0) return;
   ever_seen_ = true;
@@ -45,15 +59,30 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
   process.quiet = digest.quiet();
   process.polling = digest.polling();
   process.ended = process.ended || digest.ended();
-  process.in_call = digest.blocked_size() > 0;
-  process.aborts = std::any_of(
-      digest.blocked().begin(), digest.blocked().end(), [](const rpc::BlockedCall& call) {
-        return call.operation() == static_cast<uint32_t>(Operation::kAbort);
-      });
+  process.open_calls.clear();
+  for (const rpc::BlockedCall& call : digest.blocked()) {
+    process.open_calls.push_back({.operation = call.operation(),
+                                  .key = call.key(),
+                                  .sequence = call.sequence(),
+                                  .since_ns = now_ns - std::max<int64_t>(0, call.blocked_ns())});
+  }
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
   for (const rpc::MemberDigest& member : digest.members()) {
+    StoreMember(member, &process);
     CompareMarks(member, digest.id());
   }
+}
+
+void JobState::StoreMember(const rpc::MemberDigest& member, Process* process) {
+  auto known = std::find_if(process->members.begin(), process->members.end(),
+                            [&](const Member& one) { return one.key == member.key(); });
+  if (known == process->members.end()) {
+    if (process->members.size() >= kMembersKept) return;
+    known = process->members.insert(known, Member{.key = member.key()});
+  }
+  known->size = member.size();
+  known->entered = member.entered();
+  known->completed = member.completed();
 }
 
 void JobState::CompareMarks(const rpc::MemberDigest& member, uint64_t id) {
@@ -82,6 +111,39 @@ void JobState::OnProcessEvent(const rpc::ProcessEvent& event) {
 
 void JobState::RemoveAgent(uint64_t agent) {
   std::erase_if(processes_, [agent](const auto& entry) { return entry.second.agent == agent; });
+}
+
+std::vector<JobState::Progress> JobState::Communicators(int64_t now_ns) const {
+  std::unordered_map<uint64_t, Progress> by_key;
+  std::unordered_set<uint64_t> live;
+  for (const auto& [id, process] : processes_) {
+    const bool is_live = IsLive(process);
+    for (const Member& member : process.members) {
+      Progress& progress = by_key[member.key];
+      progress.key = member.key;
+      progress.job = process.job_key;
+      progress.size = member.size;
+      progress.entered_by_first = std::max(progress.entered_by_first, member.entered);
+      progress.entered_by_last = std::min(progress.entered_by_last, member.entered);
+      progress.completed_by_all = std::min(progress.completed_by_all, member.completed);
+      if (is_live) live.insert(member.key);
+    }
+    if (!is_live || !StandsStill(process)) continue;
+    for (const OpenCall& call : process.open_calls) {
+      const auto found = by_key.find(call.key);
+      if (found == by_key.end()) continue;
+      ++found->second.waiting;
+      found->second.longest_wait_ns =
+          std::max(found->second.longest_wait_ns, now_ns - call.since_ns);
+    }
+  }
+  std::vector<Progress> all;
+  all.reserve(live.size());
+  for (const uint64_t key : live) all.push_back(by_key[key]);
+  std::sort(all.begin(), all.end(), [](const Progress& a, const Progress& b) {
+    return std::tuple(-a.size, a.job, a.key) < std::tuple(-b.size, b.job, b.key);
+  });
+  return all;
 }
 
 size_t JobState::live() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -55,6 +56,20 @@ class JobState {
   // The rings did not confirm the mismatch: the digests were torn or of different moments.
   void ClearMismatches();
 
+  // A process' part in a communicator.
+  struct Member {
+    uint64_t key = 0;
+    int32_t size = 0;
+    uint64_t entered = 0;  // number of the newest collective
+    uint64_t completed = 0;
+  };
+  // The outermost open call of a thread.
+  struct OpenCall {
+    uint32_t operation = 0;
+    uint64_t key = 0;  // of the communicator; 0: none
+    uint64_t sequence = 0;
+    int64_t since_ns = 0;
+  };
   struct Process {
     uint64_t agent = 0;
     uint64_t id = 0;
@@ -69,16 +84,34 @@ class JobState {
     bool ended = false;
     int64_t gone_since_ns = 0;  // ended or finalized; 0: neither
     bool abnormal = false;      // known only once the end's manner is
-    bool in_call = false;
-    bool aborts = false;  // it is inside MPI_Abort
+    std::vector<OpenCall> open_calls;
+    std::vector<Member> members;
+    bool in_call() const { return !open_calls.empty(); }
+    bool aborts() const;  // it is inside MPI_Abort
   };
   // Neither ended nor finalized.
   static bool IsLive(const Process& process);
   // It was observed twice in one call, or polling.
   static bool StandsStill(const Process& process) {
-    return process.quiet && (process.in_call || process.polling);
+    return process.quiet && (process.in_call() || process.polling);
   }
+  // "computing", "in_call", "waiting", "polling" or "ended".
+  static std::string_view ActivityOf(const Process& process);
   const std::unordered_map<uint64_t, Process>& processes() const { return processes_; }
+
+  // One communicator, summed over its members.
+  struct Progress {
+    uint64_t key = 0;
+    uint64_t job = 0;
+    int32_t size = 0;
+    uint64_t entered_by_first = 0;
+    uint64_t entered_by_last = UINT64_MAX;   // of the members that have reported
+    uint64_t completed_by_all = UINT64_MAX;  // likewise
+    size_t waiting = 0;
+    int64_t longest_wait_ns = 0;
+  };
+  // The communicators that have a live member, largest first.
+  std::vector<Progress> Communicators(int64_t now_ns) const;
   size_t live() const;
   bool ever_seen() const { return ever_seen_; }
 
@@ -91,7 +124,10 @@ class JobState {
   static constexpr size_t kMarksKept = 256;
   // Digests of further communicators are not compared; their rings can still be fetched.
   static constexpr size_t kCommunicatorsKept = 1 << 16;
+  // Of one process.
+  static constexpr size_t kMembersKept = 4096;
 
+  static void StoreMember(const rpc::MemberDigest& member, Process* process);
   void CompareMarks(const rpc::MemberDigest& member, uint64_t id);
 
   const Options options_;

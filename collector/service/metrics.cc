@@ -9,16 +9,10 @@
 #include <cstdio>
 #include <iterator>
 #include <string_view>
-#include <tuple>
+#include <vector>
 
 namespace rollcall::service {
 namespace {
-
-std::string_view StateOf(const JobState::Process& process) {
-  if (!JobState::IsLive(process)) return "ended";
-  if (JobState::StandsStill(process)) return process.in_call ? "waiting" : "polling";
-  return process.in_call ? "in_call" : "computing";
-}
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -55,65 +49,10 @@ double CpuSeconds() {
 
 }  // namespace
 
-void Metrics::OnMessage(const rpc::AgentMessage& message, int64_t now_ns) {
-  received_bytes_ += message.ByteSizeLong();
-  for (const rpc::ProcessDigest& digest : message.digests().processes()) {
-    for (const rpc::MemberDigest& member : digest.members()) {
-      Communicator& communicator = communicators_[member.key()];
-      communicator.size = member.size();
-      communicator.members[digest.id()] = {.entered = member.entered(),
-                                           .completed = member.completed()};
-    }
-    std::vector<OpenCall>& open = open_calls_[digest.id()];
-    open.clear();
-    for (const rpc::BlockedCall& call : digest.blocked()) {
-      open.push_back({.communicator = call.key(),
-                      .since_ns = now_ns - std::max<int64_t>(0, call.blocked_ns())});
-    }
-  }
-}
-
-std::vector<Metrics::Progress> Metrics::Summarize(const JobState& state, int64_t now_ns) {
-  std::vector<Progress> all;
-  std::erase_if(open_calls_,
-                [&](const auto& entry) { return !state.processes().contains(entry.first); });
-  for (auto entry = communicators_.begin(); entry != communicators_.end();) {
-    auto& [key, communicator] = *entry;
-    Progress progress{.key = key, .size = communicator.size};
-    bool live = false;
-    for (auto next = communicator.members.begin(); next != communicator.members.end();) {
-      const auto known = state.processes().find(next->first);
-      if (known == state.processes().end()) {
-        next = communicator.members.erase(next);
-        continue;
-      }
-      const auto& [id, member] = *next++;
-      const JobState::Process& process = known->second;
-      progress.job = process.job_key;
-      progress.entered_by_first = std::max(progress.entered_by_first, member.entered);
-      progress.entered_by_last = std::min(progress.entered_by_last, member.entered);
-      progress.completed_by_all = std::min(progress.completed_by_all, member.completed);
-      if (!JobState::IsLive(process)) continue;
-      live = true;
-      if (!JobState::StandsStill(process)) continue;
-      for (const OpenCall& call : open_calls_[id]) {
-        if (call.communicator != key) continue;
-        ++progress.waiting;
-        progress.longest_wait_ns = std::max(progress.longest_wait_ns, now_ns - call.since_ns);
-      }
-    }
-    if (live) all.push_back(progress);
-    entry = live ? std::next(entry) : communicators_.erase(entry);
-  }
-  std::sort(all.begin(), all.end(), [](const Progress& a, const Progress& b) {
-    return std::tuple(-a.size, a.job, a.key) < std::tuple(-b.size, b.job, b.key);
-  });
-  return all;
-}
-
 void Metrics::AppendRanks(const JobState& state, int64_t passed_ns, std::string* text) {
   std::map<uint64_t, std::map<std::string_view, size_t>> jobs;
-  for (const auto& [id, process] : state.processes()) ++jobs[process.job_key][StateOf(process)];
+  for (const auto& [id, process] : state.processes())
+    ++jobs[process.job_key][JobState::ActivityOf(process)];
   std::erase_if(waited_s_, [&](const auto& entry) { return !jobs.contains(entry.first); });
   Describe("rollcall_ranks", "gauge", "Ranks by activity.", text);
   for (const auto& [job, states] : jobs) {
@@ -165,7 +104,7 @@ void Metrics::Publish(const JobState& state, const MonitorState& now, int64_t no
   AppendCollector(state, now, &text);
   AppendRanks(state, published_ns_ == 0 ? 0 : now_ns - published_ns_, &text);
   published_ns_ = now_ns;
-  std::vector<Progress> all = Summarize(state, now_ns);
+  std::vector<JobState::Progress> all = state.Communicators(now_ns);
   const size_t left_out = all.size() - std::min(all.size(), kMaxCommunicators);
   all.resize(all.size() - left_out);
   AppendOne("rollcall_communicators_left_out", "gauge",
@@ -173,7 +112,7 @@ void Metrics::Publish(const JobState& state, const MonitorState& now, int64_t no
   const auto append = [&](std::string_view name, std::string_view type, std::string_view help,
                           auto value) {
     Describe(name, type, help, &text);
-    for (const Progress& one : all) {
+    for (const JobState::Progress& one : all) {
       fmt::format_to(std::back_inserter(text),
                      "{}{{job_key=\"{:016x}\",communicator=\"{:016x}\",size=\"{}\"}} {}\n", name,
                      one.job, one.key, one.size, value(one));
@@ -181,18 +120,18 @@ void Metrics::Publish(const JobState& state, const MonitorState& now, int64_t no
   };
   append("rollcall_collectives_entered_by_first_total", "counter",
          "Collectives called by the member that is furthest ahead.",
-         [](const Progress& one) { return one.entered_by_first; });
+         [](const JobState::Progress& one) { return one.entered_by_first; });
   append("rollcall_collectives_entered_by_last_total", "counter",
          "Collectives called by every member.",
-         [](const Progress& one) { return one.entered_by_last; });
+         [](const JobState::Progress& one) { return one.entered_by_last; });
   append("rollcall_collectives_completed_total", "counter",
          "Collectives that have returned in every member.",
-         [](const Progress& one) { return one.completed_by_all; });
+         [](const JobState::Progress& one) { return one.completed_by_all; });
   append("rollcall_communicator_waiting_ranks", "gauge", "Members that wait in a call on it.",
-         [](const Progress& one) { return one.waiting; });
+         [](const JobState::Progress& one) { return one.waiting; });
   append("rollcall_communicator_longest_wait_seconds", "gauge",
          "How long the member that arrived first has waited.",
-         [](const Progress& one) { return Seconds(one.longest_wait_ns); });
+         [](const JobState::Progress& one) { return Seconds(one.longest_wait_ns); });
   const std::lock_guard lock(mutex_);
   text_ = std::move(text);
 }

@@ -10,9 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/service/job_state.h"
@@ -39,7 +37,7 @@ class Metrics {
     std::map<std::pair<VerdictKind, Certainty>, size_t> findings;
   };
 
-  void OnMessage(const rpc::AgentMessage& message, int64_t now_ns);
+  void OnMessage(const rpc::AgentMessage& message) { received_bytes_ += message.ByteSizeLong(); }
   void OnDiagnosis(int64_t begin_ns, int64_t end_ns) {
     ++diagnoses_;
     diagnosis_ns_ += end_ns - begin_ns;
@@ -56,38 +54,10 @@ class Metrics {
   std::string Text() const;
 
  private:
-  struct Member {
-    uint64_t entered = 0;
-    uint64_t completed = 0;
-  };
-  struct Communicator {
-    int32_t size = 0;
-    std::unordered_map<uint64_t, Member> members;  // by process
-  };
-  struct OpenCall {
-    uint64_t communicator = 0;
-    int64_t since_ns = 0;
-  };
-  // One communicator, summed over its members.
-  struct Progress {
-    uint64_t key = 0;
-    uint64_t job = 0;
-    int32_t size = 0;
-    uint64_t entered_by_first = 0;
-    uint64_t entered_by_last = UINT64_MAX;   // of the members that have reported
-    uint64_t completed_by_all = UINT64_MAX;  // likewise
-    size_t waiting = 0;
-    int64_t longest_wait_ns = 0;
-  };
-
-  // Removes processes that `state` no longer has, and communicators without live members.
-  std::vector<Progress> Summarize(const JobState& state, int64_t now_ns);
   void AppendRanks(const JobState& state, int64_t passed_ns, std::string* text);
   void AppendCollector(const JobState& state, const MonitorState& now, std::string* text) const;
 
-  std::unordered_map<uint64_t, Communicator> communicators_;        // by key
-  std::unordered_map<uint64_t, std::vector<OpenCall>> open_calls_;  // by process
-  std::map<uint64_t, double> waited_s_;                             // by job
+  std::map<uint64_t, double> waited_s_;  // by job
   uint64_t received_bytes_ = 0;
   uint64_t diagnoses_ = 0;
   int64_t diagnosis_ns_ = 0;

@@ -186,7 +186,7 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
     } else {
       agent->last_heard_ns = Monotonic();
       agent->link->Consumed();
-      if (options_.metrics != nullptr) options_.metrics->OnMessage(event.message, Monotonic());
+      if (options_.metrics != nullptr) options_.metrics->OnMessage(event.message);
       HandleMessage(event.agent, agent, event.message);
     }
   }
@@ -352,7 +352,7 @@ void Monitor::DiagnoseWithHistory(const LiveTrace* live, const Report* report,
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
   const auto process = state_.processes().find(id);
   if (process == state_.processes().end()) return std::nullopt;
-  return Movement{.activity = process->second.activity, .gave_up = process->second.aborts};
+  return Movement{.activity = process->second.activity, .gave_up = process->second.aborts()};
 }
 
 void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved) {

@@ -110,11 +110,11 @@ TEST_F(JobStateTest, FingerprintChangesAtEachThreshold) {
 
 TEST_F(JobStateTest, MarksRankInAbort) {
   Give(Digest(0, true));
-  EXPECT_FALSE(state_.processes().at(1).aborts);
+  EXPECT_FALSE(state_.processes().at(1).aborts());
   rpc::ProcessDigest digest = Digest(0, true);
   digest.mutable_blocked(0)->set_operation(static_cast<uint32_t>(Operation::kAbort));
   Give(digest);
-  EXPECT_TRUE(state_.processes().at(1).aborts);
+  EXPECT_TRUE(state_.processes().at(1).aborts());
 }
 
 TEST_F(JobStateTest, EndedRankIsSuspiciousOnlyIfOthersWait) {

@@ -48,7 +48,7 @@ class MetricsTest : public ::testing::Test {
     state_.OnDigest(1, digest, now);
     rpc::AgentMessage message;
     *message.mutable_digests()->add_processes() = digest;
-    metrics_.OnMessage(message, now);
+    metrics_.OnMessage(message);
   }
   std::string Text(int64_t now = kNow, const Metrics::MonitorState& monitor_state = {}) {
     metrics_.Publish(state_, monitor_state, now);
