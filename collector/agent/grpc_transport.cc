@@ -15,6 +15,7 @@
 
 #include "collector/base/address.h"
 #include "collector/base/text.h"
+#include "collector/rpc/channel.h"
 #include "collector/rpc/protocol.h"
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
@@ -36,15 +37,6 @@ constexpr auto kLastRetry = std::chrono::milliseconds(500);
 constexpr auto kRefusedRetry = std::chrono::seconds(5);
 constexpr size_t kMaxReasonBytes = 256;
 constexpr auto kCheckTimeout = std::chrono::seconds(5);
-
-// Ignores a proxy from the environment: it is meant for web traffic and must not receive the run's
-// token.
-grpc::ChannelArguments DirectConnection() {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetSslTargetNameOverride(rpc::kTlsName);
-  return arguments;
-}
 
 class GrpcTransport : public Transport {
  public:
@@ -199,7 +191,7 @@ class GrpcTransport : public Transport {
 
   static std::unique_ptr<rpc::Collector::Stub> StubOf(
       const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-    grpc::ChannelArguments arguments = DirectConnection();
+    grpc::ChannelArguments arguments = rpc::DirectConnection();
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLastRetry / std::chrono::milliseconds(1));
@@ -292,7 +284,7 @@ CollectorCheck CheckCollector(const std::string& address, const std::string& tok
   }
   freeaddrinfo(list);
   const auto stub = rpc::Collector::NewStub(grpc::CreateCustomChannel(
-      address, rpc::AgentCredentials(address, token), DirectConnection()));
+      address, rpc::AgentCredentials(address, token), rpc::DirectConnection()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckTimeout);
   context.AddMetadata(rpc::kTokenKey, token);
