@@ -163,7 +163,7 @@ int RunCollector(int argc, char** argv) {
   if (!options.metrics.empty() && !(metrics_server = ServeMetrics(options.metrics, metrics))) {
     return kUsage;
   }
-  const auto server = service::Serve(listen, token, &monitor, &problem);
+  const auto server = service::Serve(listen, token, &monitor, &problem, {}, monitor.watchers());
   if (server == nullptr) {
     PrintLine(fmt::format("collector: {}", problem));
     return kUsage;

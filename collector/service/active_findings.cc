@@ -53,6 +53,7 @@ std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Repo
     state.kind = finding.kind;
     state.certainty = finding.certainty;
     state.waiting_ranks = finding.waiting.size();
+    state.title = finding.title;
     state.hangs = finding.hangs;
     if (!finding.hangs) continue;
     std::vector<uint32_t> all = ProcessesOf(trace, finding, finding.waiting_set);
@@ -103,6 +104,13 @@ ActiveFindings::ReportDelta ActiveFindings::Report(const std::vector<FindingStat
     active.max_ranks = std::max(active.max_ranks, state.waiting_ranks);
   }
   return news;
+}
+
+std::vector<const FindingState*> ActiveFindings::All() const {
+  std::vector<const FindingState*> all;
+  all.reserve(active_.size());
+  for (const auto& [key, active] : active_) all.push_back(&active.newest);
+  return all;
 }
 
 std::map<std::pair<VerdictKind, Certainty>, size_t> ActiveFindings::Counts() const {

@@ -31,6 +31,7 @@ struct FindingState {
   std::string key;
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;
+  std::string title;
   size_t waiting_ranks = 0;
   // The other members are set if the finding says that the job hangs.
   bool hangs = false;
@@ -93,6 +94,8 @@ class ActiveFindings {
   Withdrawal Withdraw(const std::function<std::optional<Movement>(uint64_t id)>& moved);
 
   bool empty() const { return active_.empty(); }
+  // The findings that hold, as in the newest diagnosis that had them.
+  std::vector<const FindingState*> All() const;
   // The number of findings that hold, by kind and by certainty in the newest diagnosis.
   std::map<std::pair<VerdictKind, Certainty>, size_t> Counts() const;
 

@@ -11,12 +11,14 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
 #include "collector/service/agent_table.h"
 #include "collector/service/listener.h"
 #include "collector/service/relayed_agents.h"
+#include "collector/service/watch_stream.h"
 #include "proto/collector.grpc.pb.h"
 
 namespace rollcall::service {
@@ -152,10 +154,17 @@ class RefusingReactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::C
   void OnDone() override { delete this; }
 };
 
+class RefusingWriteReactor : public grpc::ServerWriteReactor<rpc::WatchState> {
+ public:
+  explicit RefusingWriteReactor(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
 class Server : public CollectorServer, public rpc::Collector::CallbackService {
  public:
-  Server(std::string token, AgentHandler* handler, const ServerLimits& limits)
-      : token_(std::move(token)), agents_(handler), limits_(limits) {}
+  Server(std::string token, AgentHandler* handler, const ServerLimits& limits,
+         WatchHandler* watchers)
+      : token_(std::move(token)), agents_(handler), watchers_(watchers), limits_(limits) {}
 
   ~Server() override {
     listener_.reset();
@@ -168,6 +177,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
       const std::lock_guard lock(mutex_);
       // OK: with another status, gRPC may drop messages that are still being sent.
       for (const auto& session : sessions_) session->Close(grpc::Status::OK);
+      for (const auto& stream : streams_) stream->Close(grpc::Status::OK);
     }
     if (server_ != nullptr) {
       server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
@@ -227,12 +237,39 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const rpc::CheckRequest* request, rpc::CheckReply*) override {
-    const std::string problem = ProtocolProblem(request->protocol());
-    const grpc::Status status = problem.empty()
-                                    ? grpc::Status::OK
-                                    : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem);
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(HasToken(*context) ? status : kNoToken);
+    reactor->Finish(Admission(*context, request->protocol()));
+    return reactor;
+  }
+
+  grpc::ServerWriteReactor<rpc::WatchState>* Watch(grpc::CallbackServerContext* context,
+                                                   const rpc::WatchRequest* request) override {
+    const grpc::Status status = WatcherAdmission(*context, request->protocol());
+    if (!status.ok()) return new RefusingWriteReactor(status);
+    const auto stream = std::make_shared<WatchStream>();
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(streams_, [](const auto& other) { return other->closed(); });
+      streams_.push_back(stream);
+    }
+    WatchStream::Reactor* const reactor = stream->Start();
+    watchers_->Watch(stream);
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* Ask(grpc::CallbackServerContext* context, const rpc::Question* question,
+                                rpc::Answer* answer) override {
+    const grpc::Status status = WatcherAdmission(*context, question->protocol());
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    if (!status.ok()) {
+      reactor->Finish(status);
+      return reactor;
+    }
+    // gRPC keeps `answer` and the reactor until Finish(), also if the watcher has gone.
+    watchers_->Ask(*question, [reactor, answer](rpc::Answer text) {
+      *answer = std::move(text);
+      reactor->Finish(grpc::Status::OK);
+    });
     return reactor;
   }
 
@@ -258,15 +295,32 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
            rpc::SameSecret({token->second.data(), token->second.size()}, token_);
   }
 
+  grpc::Status Admission(const grpc::CallbackServerContext& context, uint32_t protocol) const {
+    if (!HasToken(context)) return kNoToken;
+    const std::string problem = ProtocolProblem(protocol);
+    return problem.empty() ? grpc::Status::OK
+                           : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, problem);
+  }
+
+  grpc::Status WatcherAdmission(const grpc::CallbackServerContext& context,
+                                uint32_t protocol) const {
+    if (watchers_ == nullptr && HasToken(context)) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "this is an aggregator, not the collector"};
+    }
+    return Admission(context, protocol);
+  }
+
   bool Flushed() {
     const std::lock_guard lock(mutex_);
-    return std::all_of(sessions_.begin(), sessions_.end(),
-                       [](const auto& session) { return session->Flushed(); });
+    const auto flushed = [](const auto& connection) { return connection->Flushed(); };
+    return std::all_of(sessions_.begin(), sessions_.end(), flushed) &&
+           std::all_of(streams_.begin(), streams_.end(), flushed);
   }
 
   const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, rpc::kWrongToken};
   const std::string token_;
   RelayedAgents agents_;
+  WatchHandler* const watchers_;
   const ServerLimits limits_;
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
   std::unique_ptr<Acceptor> tls_;
@@ -275,6 +329,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   std::unique_ptr<Listener> listener_ = std::make_unique<Listener>();
   std::mutex mutex_;
   std::set<std::shared_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<WatchStream>> streams_;
 };
 
 void Session::OnDone() {
@@ -290,8 +345,8 @@ void Session::OnDone() {
 
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
                                        AgentHandler* handler, std::string* problem,
-                                       const ServerLimits& limits) {
-  auto server = std::make_unique<Server>(token, handler, limits);
+                                       const ServerLimits& limits, WatchHandler* watchers) {
+  auto server = std::make_unique<Server>(token, handler, limits, watchers);
   if (token.size() < rpc::kMinTokenSize) {
     *problem = fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize);
     return nullptr;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "collector/service/agent_link.h"
+#include "collector/service/watch_link.h"
 
 namespace rollcall::service {
 
@@ -28,10 +29,11 @@ class CollectorServer {
 };
 
 // Listens on `address` (HOST:PORT). Null and why if it cannot, or if the token is too short.
-// `handler` must outlive the server.
+// The handlers must outlive the server; without `watchers`, none are served.
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
                                        AgentHandler* handler, std::string* problem,
-                                       const ServerLimits& limits = {});
+                                       const ServerLimits& limits = {},
+                                       WatchHandler* watchers = nullptr);
 
 // Sends gRPC's log messages to rollcall's log file instead of the job's stderr. Call before any
 // other gRPC function; calling it once is enough.

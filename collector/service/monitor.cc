@@ -142,6 +142,8 @@ void Monitor::Run() {
     RemoveLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
+    suspected_ = suspicion.reason;
+    if (suspicion.reason == Reason::kNone) unreported_.clear();
     // The cost depends on the number of processes, even if few have sent a digest.
     check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
     PublishMetrics(suspicion, now);
@@ -149,6 +151,7 @@ void Monitor::Run() {
         after_diagnosis || withdrawn_ || now >= active_findings_.NextDiagnosisNs();
     if (requested || throttle_.MayRun(suspicion, now)) RunDiagnosis(suspicion, requested);
     if (after_diagnosis) after_diagnosis();
+    AnswerWatchers();
   }
 }
 
@@ -191,6 +194,8 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
     }
   }
   unchecked_ |= !events.empty();
+  // Here, so that watchers see the job move during a long diagnosis.
+  if (const int64_t now = Monotonic(); watchers_.IsDue(now)) PublishState(now, nullptr);
 }
 
 void Monitor::RunTask(const std::function<void()>& task) {
@@ -224,6 +229,7 @@ void Monitor::SendOrders() {
 
 void Monitor::RemoveAgent(uint64_t agent) {
   state_.RemoveAgent(agent);
+  pace_.Prune(state_);
   tree_.Remove(agent);
   queries_.GiveUpOn(agent);
 }
@@ -248,6 +254,7 @@ void Monitor::HandleMessage(uint64_t number, Agent* agent, const rpc::AgentMessa
     for (const rpc::ProcessDigest& digest : message.digests().processes()) {
       state_.OnDigest(number, digest, now);
     }
+    pace_.OnDigests(state_, message.digests(), now);
   } else if (message.has_process_event()) {
     state_.OnProcessEvent(message.process_event());
   } else if (message.has_aggregator()) {
@@ -417,6 +424,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
     diagnose();
   };
   fetch_and_diagnose();
+  LearnNames(live.trace);
   // Ranks that continue may have left the mismatched call behind.
   if (suspicion.reason == Reason::kMismatch && IsLarge() &&
       !IsReportable(report, options_.times.stall_after_ns)) {
@@ -451,6 +459,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
   } else {
     if (delayed_since_ns_ == 0) delayed_since_ns_ = begin;
     if (begin - delayed_since_ns_ < delay) {
+      unreported_ = report.findings;
       throttle_.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, begin, Monotonic());
       return;
     }
@@ -466,6 +475,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
     }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
+  unreported_ = fruitful ? std::vector<Finding>() : report.findings;
   ReportChanges(&live, report, fruitful, begin);
   queries_.rings()->Clear();
   ActIfDue(report);
@@ -591,6 +601,7 @@ void Monitor::FinishNow() {
                                          Monotonic()) == ActiveFindings::ReportDelta::kNew;
   final.any_findings = !active_findings_.empty();
   final.hosts = HostsOf(live);
+  PublishState(Monotonic(), &final.report);
   if (options_.evidence.write && !final.report.findings.empty()) {
     final.evidence = CollectEvidence(ended);
   }

@@ -26,10 +26,13 @@
 #include "collector/service/agent_queries.h"
 #include "collector/service/agent_table.h"
 #include "collector/service/aggregator_tree.h"
+#include "collector/service/job_pace.h"
 #include "collector/service/job_state.h"
 #include "collector/service/live_trace.h"
 #include "collector/service/metrics.h"
 #include "collector/service/task_thread.h"
+#include "collector/service/watch_desk.h"
+#include "collector/service/watch_state.h"
 #include "proto/collector.pb.h"
 
 namespace rollcall::service {
@@ -101,6 +104,8 @@ class Monitor : public AgentHandler {
   uint64_t Join(std::shared_ptr<AgentLink> link) override;
   void Message(uint64_t agent, rpc::AgentMessage message) override;
   void Leave(uint64_t agent) override;
+  // Thread-safe, and lives as long as the monitor.
+  WatchHandler* watchers() { return &watchers_; }
 
   // Thread-safe. The job is being ended, or the user has asked it to stop: what the ranks do from
   // now on withdraws no verdict.
@@ -159,6 +164,13 @@ class Monitor : public AgentHandler {
   static std::map<uint64_t, Movement> LastMovements(const LiveTrace& live);
   void ActIfDue(const Report& report);
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
+  // `final`: the job has ended; null: it goes on.
+  void PublishState(int64_t now_ns, const Report* final);
+  rpc::WatchState WatchedState(int64_t now_ns, const Report* final) const;
+  void AnswerWatchers();
+  std::string Answer(const rpc::Question& question);
+  std::string AnswerOnRank(const rpc::Question& question);
+  void LearnNames(const Trace& trace);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
   // The job has more processes than whole rings are read of.
@@ -206,6 +218,11 @@ class Monitor : public AgentHandler {
   AggregatorTree tree_;
   std::set<std::string> problems_;  // reported problems of agents
   JobState state_;
+  JobPace pace_;
+  Reason suspected_ = Reason::kNone;  // by the newest Check()
+  CommunicatorNames names_;           // of communicators in the traces so far
+  std::vector<Finding> unreported_;   // of the newest diagnosis
+  WatchDesk watchers_;
   DiagnosisThrottle throttle_;
   AgentQueries queries_;
   LiveTraceBuilder live_trace_builder_;

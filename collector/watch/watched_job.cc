@@ -119,7 +119,8 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                               .on_withdrawal = std::move(callbacks.on_withdrawal),
                               .evidence = std::move(callbacks.evidence),
                               .on_note = PrintLine});
-  server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem);
+  server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem, {},
+                           monitor_->watchers());
   if (server_ == nullptr) {
     monitor_.reset();
     TearDown(false);

@@ -15,6 +15,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/agent/grpc_transport.h"
@@ -36,7 +37,7 @@ class GrpcServerTest : public ::testing::Test {
     ASSERT_EQ(fmt::format("{:1000}", 0).size(), 1000U);  // fmt::basic_memory_buffer::grow()
     SilenceGrpc();
     std::string problem;
-    server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem);
+    server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem, {}, monitor_.watchers());
     ASSERT_NE(server_, nullptr) << problem;
     stub_ = Stub(rpc::AgentCredentials("127.0.0.1:1", kToken));
   }
@@ -66,6 +67,30 @@ class GrpcServerTest : public ::testing::Test {
     return stream->Finish();
   }
 
+  // Watches until this many states have come, and returns how the call ended.
+  grpc::Status Watch(const std::string& token, uint32_t protocol, int states) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.AddMetadata(rpc::kTokenKey, token);
+    rpc::WatchRequest request;
+    request.set_protocol(protocol);
+    const auto stream = stub_->Watch(&context, request);
+    for (rpc::WatchState state; states > 0 && stream->Read(&state);) --states;
+    if (states == 0) context.TryCancel();
+    return stream->Finish();
+  }
+  std::pair<grpc::Status, std::string> Ask(const std::string& token) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.AddMetadata(rpc::kTokenKey, token);
+    rpc::Question question;
+    question.set_protocol(1);
+    question.set_what(rpc::Question::CALLS);
+    rpc::Answer answer;
+    const grpc::Status status = stub_->Ask(&context, question, &answer);
+    return {status, answer.text()};
+  }
+
   static rpc::AgentMessage Hello(uint32_t protocol) {
     rpc::AgentMessage message;
     message.mutable_hello()->set_protocol(protocol);
@@ -90,6 +115,45 @@ TEST_F(GrpcServerTest, RefusesAgentWithoutToken) {
 TEST_F(GrpcServerTest, RefusesWrongToken) {
   EXPECT_EQ(Talk("0123456789abcdeX", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Talk("0123456789abcde", {Hello(1)}).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcServerTest, ServesWatchersWithTokenAndVersion) {
+  EXPECT_EQ(Watch(kToken, 1, 2).error_code(), grpc::StatusCode::CANCELLED);  // by this side
+  EXPECT_EQ(Watch("0123456789abcdeX", 1, 1).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Watch(kToken, 99, 1).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(GrpcServerTest, AnswersQuestionsWithToken) {
+  EXPECT_EQ(Ask(kToken).second, "there is no such rank\n");
+  EXPECT_EQ(Ask("0123456789abcdeX").first.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcServerTest, WatcherHearsTheEndBeforeTheServerStops) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context.AddMetadata(rpc::kTokenKey, kToken);
+  rpc::WatchRequest request;
+  request.set_protocol(1);
+  const auto stream = stub_->Watch(&context, request);
+  rpc::WatchState state;
+  ASSERT_TRUE(stream->Read(&state));
+  EXPECT_EQ(state.end(), "");
+  monitor_.Finish();
+  const auto stopped = std::async(std::launch::async, [&] { server_.reset(); });
+  while (stream->Read(&state)) {
+  }
+  EXPECT_EQ(state.end(), "the job ended");
+  EXPECT_EQ(stream->Finish().error_message(), "");
+}
+
+// An aggregator has no state of the job.
+TEST_F(GrpcServerTest, RefusesWatchersWithoutAHandler) {
+  std::string problem;
+  server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem);
+  ASSERT_NE(server_, nullptr) << problem;
+  stub_ = Stub(rpc::AgentCredentials("127.0.0.1:1", kToken));
+  EXPECT_EQ(Watch(kToken, 1, 1).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(Ask(kToken).first.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 // An agent on another machine connects this way.

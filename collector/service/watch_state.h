@@ -1,0 +1,32 @@
+// The state of a job for `rollcall top`, made of what its digests have said.
+#ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
+#define ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "collector/service/job_pace.h"
+#include "collector/service/job_state.h"
+#include "proto/collector.pb.h"
+
+namespace rollcall::service {
+
+using CommunicatorNames = std::unordered_map<uint64_t, std::string>;  // by key
+
+// Beyond these numbers the largest, or the latest, are kept.
+inline constexpr size_t kWatchedCommunicators = 128;
+inline constexpr size_t kWatchedLateRanks = 32;
+
+// Why the digests look like a hang; empty for none.
+std::string_view ReasonText(Reason reason);
+
+// Fills in what the digests tell; the rest is the monitor's. A pure function.
+rpc::WatchState MakeWatchState(const JobState& state, const JobPace& pace,
+                               const CommunicatorNames& names, int64_t now_ns);
+
+}  // namespace rollcall::service
+
+#endif  // ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
