@@ -4,6 +4,8 @@
 //     rings/<host>-<pid>-<hex>.ring   one per process, mode 0600 (ring_format.h)
 //     journal.jsonl              what only a live observer can see (collector/import/journal.md)
 //     agent.sock                 the agent's Unix socket (below)
+//     collector                  how `rollcall top` reaches the collector of `rollcall run`, while
+//                                it runs; mode 0600 (collector/live/collector_file.h)
 //
 // When shared memory is too small for a ring file, the shim creates a memfd and passes it to the
 // agent: it sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and an
@@ -25,6 +27,7 @@ inline constexpr char kRingsDirectory[] = "rings";
 inline constexpr char kRingSuffix[] = ".ring";
 inline constexpr char kJournalFile[] = "journal.jsonl";
 inline constexpr char kAgentSocket[] = "agent.sock";
+inline constexpr char kCollectorFile[] = "collector";
 // Run directories are created below this one as <prefix><uid>/<run>; mode 0700, owner checked.
 inline constexpr char kSharedMemory[] = "/dev/shm";
 inline constexpr char kRunRootPrefix[] = "rollcall-";

@@ -21,6 +21,7 @@
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
+#include "collector/live/collector_file.h"
 #include "collector/live/process_watch.h"
 #include "collector/rpc/secret.h"
 #include "proto/environment.h"
@@ -119,8 +120,8 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
                               .on_withdrawal = std::move(callbacks.on_withdrawal),
                               .evidence = std::move(callbacks.evidence),
                               .on_note = PrintLine});
-  server_ = service::Serve(settings_.listen, token_, monitor_.get(), problem, {},
-                           monitor_->watchers());
+  server_ =
+      service::Serve(settings_.listen, token_, monitor_.get(), problem, {}, monitor_->watchers());
   if (server_ == nullptr) {
     monitor_.reset();
     TearDown(false);
@@ -128,11 +129,15 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
   }
   const std::string host = settings_.listen.substr(0, settings_.listen.rfind(':'));
   const bool any = host == "0.0.0.0" || host == "[::]" || host.empty();
+  const std::string address = fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port());
+  // Without the file, `rollcall top` has to be told the address; the job is not affected.
+  if (!WriteCollectorFile(directory_.path(), {.address = address, .token = token_})) {
+    PrintLine("rollcall top will not find this run: " + directory_.path() + " is not writable");
+  }
   agent_ = std::make_unique<AgentThread>(
       agent::AgentOptions{
           .run_directory = directory_.path(), .host = HostName(), .version = ROLLCALL_VERSION},
-      agent::ConnectToCollector(fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port()),
-                                token_));
+      agent::ConnectToCollector(address, token_));
   return true;
 }
 
@@ -393,6 +398,7 @@ void WatchedJob::TearDown(bool keep) {
   server_.reset();
   monitor_.reset();
   const std::string path = directory_.path();
+  if (!path.empty()) RemoveCollectorFile(path);  // it has the token
   directory_ = {};
   if (!keep && !path.empty()) RunRoot::Remove(path);
 }
