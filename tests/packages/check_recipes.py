@@ -16,7 +16,8 @@ import yaml
 # What CMakeLists.txt searches for, and Spack's name of it.
 SPACK = {"PkgConfig": "pkgconfig", "Protobuf": "protobuf", "OpenSSL": "openssl", "fmt": "fmt", "gRPC": "grpc",
          "nlohmann_json": "nlohmann-json", "CLI11": "cli11", "libdw": "elfutils", "libelf": "elfutils",
-         "libarchive": "libarchive", "libzstd": "zstd", "libevent": "libevent", "libunwind": "libunwind"}
+         "libarchive": "libarchive", "libzstd": "zstd", "libevent": "libevent", "libunwind": "libunwind",
+         "ncursesw": "ncurses"}
 
 
 def main():

@@ -33,6 +33,7 @@ class Rollcall(CMakePackage):
         depends_on("libarchive compression=zstd")
         depends_on("zstd")
         depends_on("libevent")
+        depends_on("ncurses")
 
     conflicts("platform=darwin")
     conflicts("platform=windows")
