@@ -18,13 +18,15 @@ import cases_launch
 import cases_nodes
 import cases_run
 import cases_shm
+import cases_top
 import cases_users
 import live
 
 SKIPPED = 77
 
 CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES,
-         **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_users.CASES}
+         **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
+         **cases_users.CASES}
 
 
 def main():

@@ -2,6 +2,7 @@
 //
 //   staged_job MODE [GATE]   GATE is the file; without one a single step is made
 //   exit7   every rank ends with 7              skip    rank 1 skips a barrier
+//   late    as exit7, but until GATE appears rank 1 comes 0.2 s late to each of many barriers
 //   loop    rank 1 computes for ever            read    rank 1 reads what nobody writes
 //   sends   ranks 0 and 1 send each other more than is buffered
 //   thread  ranks 0 and 1 receive from each other, until GATE appears: then a thread of rank 0
@@ -20,19 +21,21 @@
 #include <unistd.h>
 
 // The safety net: no rank outlives this, whatever becomes of the test that started it.
-enum { kMostSeconds = 120, kExitCode = 7, kStepMicroseconds = 1000 };
+enum { kMostSeconds = 120, kExitCode = 7, kStepMicroseconds = 1000, kLateMicroseconds = 200000 };
 
 static void Say(const char* line) {
   printf("%s\n", line);
   fflush(stdout);
 }
 
-static void StepUntil(const char* gate, int rank) {
+static void StepUntil(const char* gate, int rank, int late) {
   int open = 0;
   for (int step = 0; !open; ++step) {
     if (rank == 0) open = gate == NULL || access(gate, F_OK) == 0;
     MPI_Bcast(&open, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (rank == 0 && step == 0) Say("stepping");
+    if (late && rank == 1) usleep(kLateMicroseconds);
+    if (late) MPI_Barrier(MPI_COMM_WORLD);
     if (!open) usleep(kStepMicroseconds);
   }
 }
@@ -122,7 +125,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  StepUntil(argc > 2 ? argv[2] : NULL, rank);
+  StepUntil(argc > 2 ? argv[2] : NULL, rank, strcmp(mode, "late") == 0);
   if (rank == 1 && strcmp(mode, "loop") == 0) {
     volatile double value = 1;
     ComputeForEver(&value);
