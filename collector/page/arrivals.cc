@@ -34,6 +34,7 @@ std::vector<Arrival> ArrivalsAt(const CommunicatorHistory& histories, uint64_t f
 Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown) {
   constexpr size_t kNumbers = 256;
   constexpr size_t kMaxStragglers = 10;
+  constexpr size_t kEnough = 8;  // collectives; of fewer, who comes last is chance
   struct Lateness {
     uint32_t process = kNoIndex;
     size_t last = 0;
@@ -56,7 +57,8 @@ Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown
       processes[history.process].of += arrivals.size();
   }
   for (uint32_t i = 0; i < processes.size(); ++i) processes[i].process = i;
-  std::erase_if(processes, [](const Lateness& late) { return late.last == 0; });
+  std::erase_if(processes,
+                [](const Lateness& late) { return late.last == 0 || late.of < kEnough; });
   std::sort(processes.begin(), processes.end(), [](const Lateness& a, const Lateness& b) {
     return std::tuple(b.last, b.sum_ns, a.process) < std::tuple(a.last, a.sum_ns, b.process);
   });

@@ -86,7 +86,7 @@ class Matrix {
          std::optional<uint64_t> marked, const Culprits& culprits)
       : analysis_(analysis), histories_(histories), marked_(marked), culprits_(culprits) {
     const uint64_t middle = std::clamp<uint64_t>(marked.value_or(Front(histories)), 1, Highest());
-    first_ = middle > kBefore ? middle - kBefore : 1;
+    first_ = std::max(middle > kBefore ? middle - kBefore : 1, std::min(middle, FirstRecorded()));
     count_ = static_cast<size_t>(middle - first_ + 1 + std::min(Highest() - middle, kBehind));
     Classify();
   }
@@ -129,6 +129,13 @@ class Matrix {
   }
 
  private:
+  uint64_t FirstRecorded() const {
+    uint64_t first = Highest();
+    for (const MemberHistory& history : histories_.members) {
+      if (history.first <= history.last) first = std::min(first, history.first);
+    }
+    return first;
+  }
   uint64_t Highest() const { return std::max<uint64_t>(1, histories_.highest); }
 
   Cell CellOf(const MemberHistory& history, uint64_t number) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/page/panels.h"
@@ -31,9 +32,19 @@ std::string Place(const SourceFrame& frame) {
   return place == "?" ? "" : Text(place);
 }
 
-Json Stack(const Trace& trace, uint32_t call_path) {
+// Of ranks outside every call: the live stack of the first one.
+std::vector<const SourceFrame*> FramesOf(const Trace& trace, const Finding& finding,
+                                         const Site& site) {
+  if (!site.live) return rollcall::FramesOf(trace, site.call_path);
+  for (const uint32_t process : ProcessesOf(trace, finding, site.ranks)) {
+    const std::vector<LiveStack>& stacks = trace.processes[process].live_stacks;
+    if (!stacks.empty()) return rollcall::FramesOf(stacks.front());
+  }
+  return {};
+}
+
+Json Stack(const std::vector<const SourceFrame*>& frames) {
   Json stack = Json::array();
-  const std::vector<const SourceFrame*> frames = FramesOf(trace, call_path);
   for (size_t i = 0; i < std::min(frames.size(), kMaxFrames); ++i) {
     const SourceFrame& frame = *frames[i];
     stack.push_back({{"function", Text(frame.function)},
@@ -43,11 +54,11 @@ Json Stack(const Trace& trace, uint32_t call_path) {
   return stack;
 }
 
-Json SiteOf(const Trace& trace, const TextOptions& text, const Site& site) {
+Json SiteOf(const Trace& trace, const Finding& finding, const TextOptions& text, const Site& site) {
   return {{"ranks", Ranks(site.ranks)},         {"role", site.culprit ? "culprit" : "waiting"},
           {"state", RoleName(site.role)},       {"call", Text(site.what)},
           {"place", Place(site.frame)},         {"function", Text(site.frame.function)},
-          {"source", Source(text, site.frame)}, {"stack", Stack(trace, site.call_path)}};
+          {"source", Source(text, site.frame)}, {"stack", Stack(FramesOf(trace, finding, site))}};
 }
 
 Json FindingOf(const Trace& trace, const Finding& finding, const TextOptions& text) {
@@ -71,7 +82,7 @@ Json FindingOf(const Trace& trace, const Finding& finding, const TextOptions& te
   }
   json["sites"] = Json::array();
   for (size_t i = 0; i < std::min(finding.sites.size(), kMaxSites); ++i) {
-    json["sites"].push_back(SiteOf(trace, text, finding.sites[i]));
+    json["sites"].push_back(SiteOf(trace, finding, text, finding.sites[i]));
   }
   return json;
 }

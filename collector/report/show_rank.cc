@@ -65,8 +65,10 @@ class RankDifference {
     }
     const bool differ =
         begin_[0] + same_ < calls_[0].size() || begin_[1] + same_ < calls_[1].size();
-    difference.notes.push_back(differ ? fmt::format("the same {} calls, then they differ", same_)
-                                      : fmt::format("no difference in {} calls", same_));
+    const char* calls = same_ == 1 ? "call" : "calls";
+    difference.notes.push_back(differ
+                                   ? fmt::format("the same {} {}, then they differ", same_, calls)
+                                   : fmt::format("no difference in {} {}", same_, calls));
     const size_t from = same_ - std::min(same_, around);
     for (size_t i = from; i < same_; ++i) AddRow(At(0, i), At(1, i));
     difference.first = rows_.size();

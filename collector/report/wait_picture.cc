@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "collector/diagnosis/wording/call_text.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 #include "collector/report/show_call.h"
+#include "collector/report/stacks.h"
 
 namespace rollcall {
 namespace {
@@ -80,6 +82,17 @@ class Painter {
     return like;
   }
 
+  // The line of the user's code that the process was seen in; empty: it was not looked at.
+  std::string LivePlace(uint32_t index) const {
+    const std::vector<LiveStack>& stacks = analysis_.trace.processes[index].live_stacks;
+    if (stacks.empty()) return {};
+    const std::vector<const SourceFrame*> frames = FramesOf(stacks.front());
+    const auto own = std::find_if(frames.begin(), frames.end(), [](const SourceFrame* frame) {
+      return !IsFrameworkFrame(*frame);
+    });
+    return own == frames.end() ? "" : FramePlace(**own);
+  }
+
   std::string DoingText(uint32_t index) const {
     const ProcessView& view = graph_.processes[index];
     const Event* event = analysis_.CurrentEvent(index);
@@ -89,6 +102,7 @@ class Painter {
     }
     switch (view.activity) {
       case Activity::kRunning:
+        if (!LivePlace(index).empty()) return "outside every call  " + LivePlace(index);
         return text.empty() ? "outside every call" : "after " + text;
       case Activity::kEnded:
         return EndText(analysis_.trace.processes[index]);

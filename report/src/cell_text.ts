@@ -52,7 +52,7 @@ export function cellLines(cell: Cell, calls: Call[]): string[] {
   if (call) lines.push(cut(callText(call), 200))
   if (call && placeText(call)) lines.push(cut(placeText(call), 200))
   if (member.mixed) lines.push('These ranks did not all do the same; the calls of one are shown.')
-  if (sequence === communicator.marked) lines.push('The ranks diverge at this number.')
+  if (sequence === communicator.marked) lines.push('The verdict is about this number.')
   const arrival = findArrival(communicator.arrivals, sequence)
   if (arrival) lines.push(arrivalText(arrival))
   return lines

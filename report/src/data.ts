@@ -99,7 +99,7 @@ export interface Communicator {
   highest: number // the newest sequence number that any member entered
   first: number // the window of sequence numbers that are shown
   last: number
-  marked: number | null // where the members diverge
+  marked: number | null // the one that the verdict is about
   classes: MemberClass[]
   /** Pairs of a number of members and their class, in the order of their rank in it. */
   members: number[]
@@ -184,7 +184,7 @@ export interface Report {
   findings: Finding[]
   notes: string[]
   calls: Call[] // all `call` numbers refer to it
-  communicators: Communicator[] // the one where the ranks diverge first
+  communicators: Communicator[] // the one that the verdict is about first
   graph: { nodes: GraphNode[]; edges: GraphEdge[]; left_out: string }
   stacks: { root: StackNode; left_out: string }
   timeline: { span: number; classes: TimelineClass[]; left_out: string }

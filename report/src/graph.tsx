@@ -1,5 +1,5 @@
 // Who waits for whom, as a graph and as a list.
-import { useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { GraphNode, Report } from './data'
 import { layOut, LONGEST_LABEL, routesOf, type Placed, type Route } from './graph_layout'
 import { count, cut } from './text'
@@ -117,9 +117,17 @@ function Drawing({ graph, byId }: Named) {
   const layout = useMemo(() => layOut(graph.nodes, graph.edges), [graph])
   const routes = useMemo(() => routesOf(layout.placed, graph.edges), [layout])
   const [active, setActive] = useState<number | null>(null)
+  const element = useRef<HTMLDivElement>(null)
   const { placed, width, height } = layout
+  // A wide graph is shown from where the explanation is.
+  useLayoutEffect(() => {
+    const all = [...placed.values()]
+    const main = all.find(({ node }) => node.culprit) ?? all.find(({ node }) => node.cycle)
+    const box = element.current
+    if (main && box) box.scrollLeft = main.x - box.clientWidth / 2
+  }, [placed])
   return (
-    <div class="wide graph">
+    <div class="wide graph" ref={element}>
       <svg
         width={width}
         height={height}

@@ -45,7 +45,7 @@ export function StateLegend({ marked }: { marked: number | null }) {
   return (
     <ul class="legend states">
       {STATES.map(([name, text, meaning]) => <li><Swatch name={name} text={text} /> {meaning}</li>)}
-      {marked !== null && <li><Swatch name="frame" text="" /> the ranks diverge at #{marked}</li>}
+      {marked !== null && <li><Swatch name="frame" text="" /> the verdict is about #{marked}</li>}
     </ul>
   )
 }

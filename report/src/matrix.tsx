@@ -227,18 +227,13 @@ function ClassTable({ communicator, calls }: { communicator: Communicator; calls
   )
 }
 
-/** The calls of the window, as the legend lists them: those at the divergence first. */
-function usedCalls({ classes, marked }: Communicator): number[] {
-  const atMark = new Set<number>()
-  const others = new Set<number>()
+/** The calls of the window, in the order of their letters. */
+function usedCalls({ classes }: Communicator): number[] {
+  const used = new Set<number>()
   for (const { runs } of classes) {
-    for (const [first, length, , call] of runs) {
-      if (call === null) continue
-      const isMarked = marked !== null && first <= marked && marked < first + length
-      ;(isMarked ? atMark : others).add(call)
-    }
+    for (const [, , , call] of runs) if (call !== null) used.add(call)
   }
-  return [...new Set([...atMark, ...others])]
+  return [...used].sort((a, b) => a - b)
 }
 
 const TAB_LIMIT = 5

@@ -256,7 +256,7 @@ function columnBox({ view }: Brush, { geometry }: Scene, column: number, w: Wind
   }
 }
 
-function paintDivergence(brush: Brush, scene: Scene, w: Window) {
+function paintMarked(brush: Brush, scene: Scene, w: Window) {
   const { marked, first } = scene.communicator
   if (marked === null) return
   const box = columnBox(brush, scene, marked - first, w)
@@ -267,10 +267,12 @@ function paintDivergence(brush: Brush, scene: Scene, w: Window) {
 
 function paintCursor({ context, view, theme, focused }: Brush, { geometry, cursor }: Scene) {
   const { gutter, head, cellWidth, cellHeight } = geometry
-  const x = gutter + cursor.column * cellWidth - view.left
-  const y = head + cursor.row * cellHeight - view.top
-  const width = Math.max(cellWidth, 4)
-  const height = Math.max(cellHeight, 4)
+  // Within the frame of the marked column, which stays visible.
+  const inset = cellWidth > 12 ? 2 : 0
+  const x = gutter + cursor.column * cellWidth - view.left + inset
+  const y = head + cursor.row * cellHeight - view.top + inset
+  const width = Math.max(cellWidth, 4) - 2 * inset
+  const height = Math.max(cellHeight, 4) - 2 * inset
   context.strokeStyle = theme.panel
   context.lineWidth = focused ? 5 : 3
   context.strokeRect(x, y, width - 1, height - 1)
@@ -368,7 +370,7 @@ export function paintMatrix(brush: Brush, scene: Scene): void {
   paintCells(brush, scene, w)
   paintGrid(brush, scene, w)
   paintEnd(brush, scene, w)
-  paintDivergence(brush, scene, w)
+  paintMarked(brush, scene, w)
   paintCursor(brush, scene)
   paintGutter(brush, scene, w)
   paintHead(brush, scene, w)

@@ -187,7 +187,8 @@ function Icicle({ root }: { root: StackNode }) {
         </div>
       </div>
       <p class="keys" id="stacks-keys">
-        The width is the number of ranks; bold frames are the program's own. Arrows move, Enter or a
+        The width is the number of ranks, with other threads beside (dashed); bold frames are the
+        program's own. Arrows move, Enter or a
         click zooms into a frame, Escape resets the zoom.
       </p>
       <Tip tip={tip} />

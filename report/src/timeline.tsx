@@ -26,7 +26,7 @@ function spanLines(lane: TimelineClass, index: number, calls: Call[], total: num
   const call = calls[number]
   const shown = lane.ranks.count > 1 ? ` (the calls of rank ${lane.shown})` : ''
   const rest = length === null
-    ? `inside the call since ${moment(start, total)}, for ${duration(total - start)}`
+    ? `inside the call since ${moment(start, total)}`
     : `from ${moment(start, total)}, for ${duration(length)}`
   const place = placeText(call)
   const head = `${rankText(lane.ranks)}${lane.culprit ? ', culprit' : ''}${shown}`
@@ -118,12 +118,15 @@ function onKey(event: KeyboardEvent, lanes: TimelineClass[], timeline: Timeline)
   event.preventDefault()
 }
 
+/** The last call of each lane, which is what one sees first, then the others by their number. */
 function usedCalls(lanes: TimelineClass[]): number[] {
+  const last = lanes.flatMap(({ spans }) => spans.slice(-1).map(([, , call]) => call))
   const counts = new Map<number, number>()
   for (const { spans } of lanes) {
     for (const [, , call] of spans) counts.set(call, (counts.get(call) ?? 0) + 1)
   }
-  return [...counts.keys()].sort((a, b) => counts.get(b)! - counts.get(a)!)
+  const others = [...counts.keys()].sort((a, b) => counts.get(b)! - counts.get(a)!)
+  return [...new Set([...last, ...others])]
 }
 
 function TimelineView({ report, palette }: ViewProps) {
@@ -194,7 +197,7 @@ function StragglerRow({ straggler }: { straggler: Straggler }) {
 
 function Stragglers({ stragglers }: { stragglers: Straggler[] }) {
   if (stragglers.length === 0) {
-    return <Empty>No collective is recorded with the arrivals of all its members.</Empty>
+    return <Empty>Too few collectives are recorded with the arrivals of all members.</Empty>
   }
   return (
     <Capped items={stragglers} limit={8} noun="rank" render={(shown) => (

@@ -80,7 +80,7 @@ function SiteCard({ site }: { site: Site }) {
       <p class="site-head">
         <span class="role">{site.role}</span>
         <strong class="ranks"><RanksText ranks={site.ranks} /></strong>
-        <span class="state">{site.state.replace('-', ' ')}</span>
+        {site.state !== site.role && <span class="state">{site.state.replace('-', ' ')}</span>}
       </p>
       {site.call && <p class="call"><Text text={site.call} /></p>}
       {(site.place || site.function) && (

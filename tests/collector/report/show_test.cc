@@ -149,7 +149,7 @@ ranks 2
 0: Bcast 4xMPI_INT root=0 @ main:2
 1: Bcast 4xMPI_INT root=1 @ main:2
 )");
-  EXPECT_THAT(Difference(0, 1), HasSubstr("the same 1 calls, then they differ"));
+  EXPECT_THAT(Difference(0, 1), HasSubstr("the same 1 call, then they differ"));
 }
 
 // One rank skipped a call: the calls after it are aligned again.
@@ -163,7 +163,7 @@ comm a 0,1
 0-1: Send 1xMPI_INT peer=none tag=4 @ main:4
 )");
   const std::string text = Difference(0, 1);
-  EXPECT_THAT(text, HasSubstr("the same 1 calls, then they differ"));
+  EXPECT_THAT(text, HasSubstr("the same 1 call, then they differ"));
   size_t equal = 0;
   for (size_t at = 0; (at = text.find("   =   ", at)) != std::string::npos; ++at) ++equal;
   EXPECT_EQ(equal, 3u) << text;
