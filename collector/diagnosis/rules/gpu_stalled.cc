@@ -24,13 +24,16 @@ std::optional<Finding> JudgeGpuStalled(const Analysis& analysis, const Incident&
     const Event* event = history == nullptr ? nullptr : history->At(incident.sequence);
     done &= event == nullptr || event->end_ns != kNoTime;
   }
-  finding.title =
-      fmt::format("the GPU{} of {} {} stalled: {} is {} on {} and has not begun there",
-                  finding.culprits.size() == 1 ? "" : "s", RanksPhrase(finding.culprits),
-                  finding.culprits.size() == 1 ? "is" : "are", call, done ? "complete" : "running",
-                  others.empty() ? "the other side" : RanksPhrase(others));
-  finding.why = done ? "it completes only after all ranks have begun it, and this rank's device "
-                       "has not completed it"
+  const bool one = finding.culprits.size() == 1;
+  finding.title = fmt::format("the GPU{} of {} {} stalled: {} is {} on {}, {} {}", one ? "" : "s",
+                              RanksPhrase(finding.culprits), one ? "is" : "are", call,
+                              done ? "complete" : "running",
+                              others.empty() ? "the other side" : RanksPhrase(others),
+                              done ? "but not on" : "and has not begun on", one ? "it" : "them");
+  finding.why = done ? fmt::format(
+                           "it completes only after all ranks have begun it: {} not complete "
+                           "what {} began",
+                           one ? "this GPU does" : "these GPUs do", one ? "it" : "they")
                      : "every member has enqueued it and has no older operation pending";
   return finding;
 }
