@@ -15,7 +15,7 @@ namespace rollcall::page {
 namespace {
 
 constexpr size_t kMaxStacks = 512;  // different ones
-constexpr size_t kMaxNodes = 1500;
+constexpr size_t kMaxFrameNodes = 1500;
 
 // What a process does at the innermost frame of its call path.
 std::string Doing(const AlignedTrace& analysis, uint32_t index, const Event& event) {
@@ -43,7 +43,7 @@ class Tree {
     ++nodes_;
     Json callees = Json::array();
     for (const StackNode& callee : node.callees) {
-      if (nodes_ >= kMaxNodes) {
+      if (nodes_ >= kMaxFrameNodes) {
         ++left_out_;
         continue;
       }

@@ -12,7 +12,7 @@ namespace rollcall::page {
 namespace {
 
 constexpr int64_t kSpanNs = 10'000'000'000;
-constexpr size_t kMaxClasses = 40;
+constexpr size_t kMaxLanes = 40;
 constexpr size_t kMaxSpans = 120;  // of a class
 constexpr size_t kSeenSpans = 40;  // of a class, at first sight
 constexpr int64_t kMargin = 16;    // a part of the time that is shown
@@ -54,7 +54,7 @@ int64_t TimelineBegin(const AlignedTrace& analysis, const WaitPicture& picture) 
   const int64_t last_ns = LastStart(analysis.trace);
   if (last_ns == kNoTime) return 0;
   std::vector<const Node*> nodes = ClassesOf(picture);
-  nodes.resize(std::min(nodes.size(), kMaxClasses));
+  nodes.resize(std::min(nodes.size(), kMaxLanes));
   int64_t begin_ns = last_ns;
   for (const Node* node : nodes) {
     const std::vector<const Event*> calls = analysis.Timeline(ExampleOf(*node));
@@ -70,10 +70,9 @@ Json Timeline(const AlignedTrace& analysis, const WaitPicture& picture, int64_t 
               Calls* calls) {
   std::vector<const Node*> nodes = ClassesOf(picture);
   std::string left_out;
-  if (nodes.size() > kMaxClasses) {
-    left_out =
-        fmt::format("{} of {} classes are left out", nodes.size() - kMaxClasses, nodes.size());
-    nodes.resize(kMaxClasses);
+  if (nodes.size() > kMaxLanes) {
+    left_out = fmt::format("{} of {} classes are left out", nodes.size() - kMaxLanes, nodes.size());
+    nodes.resize(kMaxLanes);
   }
   // Open calls are drawn to the end.
   const int64_t last_ns = std::max(LastStart(analysis.trace), begin_ns);

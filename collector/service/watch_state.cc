@@ -32,9 +32,9 @@ struct Class {
 // those that stand still are told apart by number, and all by the size of the communicator.
 using Place = std::tuple<uint64_t, std::string_view, uint32_t, int32_t, uint64_t>;
 
-class Classes {
+class RankClasses {
  public:
-  Classes(const JobPace& pace, int64_t now_ns) : pace_(pace), now_ns_(now_ns) {}
+  RankClasses(const JobPace& pace, int64_t now_ns) : pace_(pace), now_ns_(now_ns) {}
 
   void Add(const JobState::Process& process) {
     const JobState::OpenCall call =
@@ -156,7 +156,7 @@ std::string_view ReasonText(Reason reason) {
 rpc::WatchState MakeWatchState(const JobState& state, const JobPace& pace,
                                const CommunicatorNames& names, int64_t now_ns) {
   rpc::WatchState out;
-  Classes classes(pace, now_ns);
+  RankClasses classes(pace, now_ns);
   std::map<uint64_t, int32_t> worlds;  // their sizes, by job
   uint32_t live = 0;
   for (const auto& [id, process] : state.processes()) {
