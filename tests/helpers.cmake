@@ -6,7 +6,7 @@ function(rollcall_unit_tests target dir library)
   if(ROLLCALL_SANITIZE MATCHES thread)
     # The code of these folders starts no threads and takes no locks.
     list(FILTER sources EXCLUDE REGEX
-         "/collector/(attach|check|diagnosis|export|import/flight_recorder|matching|model|report)/")
+         "/collector/(attach|check|diagnosis|export|import/flight_recorder|matching|model|page|report|top)/")
   endif()
   add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE ${library} GTest::gmock GTest::gtest_main fmt::fmt)
