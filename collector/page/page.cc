@@ -1,7 +1,8 @@
 #include "collector/page/page.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -13,8 +14,11 @@ namespace rollcall {
 namespace {
 
 std::string Time(int64_t ns) {
-  if (ns == kNoTime) return "";
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<time_t>(ns / 1'000'000'000)));
+  const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
+  std::tm time;
+  char text[64];
+  if (ns == kNoTime || gmtime_r(&seconds, &time) == nullptr) return "";
+  return {text, strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &time)};
 }
 
 page::Json Texts(const std::vector<std::string>& texts) {
