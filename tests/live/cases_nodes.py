@@ -41,7 +41,9 @@ ON_HOSTS = {
         "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"],
     "mpich": lambda hosts, shell: [
         "-hosts", ",".join(hosts), "-ppn", "2", "-launcher", "ssh", "-launcher-exec", shell,
-        "-localhost", "127.0.0.1"],
+        "-localhost", "127.0.0.1",
+        # The nodes are one machine to UCX, which then tries shared memory.
+        "-genv", "UCX_TLS", "tcp,self"],
 }
 
 
