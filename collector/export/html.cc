@@ -8,6 +8,7 @@
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/export/exporter.h"
 #include "collector/export/html_page.h"
+#include "collector/export/markup.h"
 #include "collector/export/verdict_pages.h"
 #include "collector/model/rank_set.h"
 #include "collector/page/page.h"
@@ -18,29 +19,6 @@ namespace {
 
 constexpr size_t kMaxTextBytes = 64 << 10;
 constexpr size_t kMaxCellBytes = 400;
-
-std::string Escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
 
 // Clean text of several lines.
 std::string Lines(std::string_view text) {
@@ -81,7 +59,7 @@ std::string Table(const Report& report) {
       "<table id=\"verdict-table\"><thead><tr><th>finding</th><th>certainty</th><th>ranks</th>"
       "<th>call</th><th>place</th></tr></thead><tbody>\n";
   const auto cell = [&table](std::string_view text) {
-    table += "<td>" + Escaped(CleanText(text, kMaxCellBytes)) + "</td>";
+    table += "<td>" + EscapeMarkup(CleanText(text, kMaxCellBytes)) + "</td>";
   };
   for (const Finding& finding : report.findings) {
     for (const Site& site : finding.sites) {
@@ -102,7 +80,7 @@ std::string Static(const Subject& subject) {
   TextOptions text = subject.text;
   text.color = false;
   return "<pre id=\"verdict-text\">" +
-         Escaped(Lines(RenderText(subject.trace, subject.report, text))) + "</pre>\n" +
+         EscapeMarkup(Lines(RenderText(subject.trace, subject.report, text))) + "</pre>\n" +
          Table(subject.report);
 }
 
@@ -129,7 +107,7 @@ void ExportHtml(const Subject& subject, std::ostream& out) {
     out << page.substr(0, at) << text;
     page.remove_prefix(at + placeholder.size());
   };
-  put("<!--rollcall:title-->", Escaped(CleanText(Title(subject.report), kMaxCellBytes)));
+  put("<!--rollcall:title-->", EscapeMarkup(CleanText(Title(subject.report), kMaxCellBytes)));
   put("<!--rollcall:static-->", Static(subject));
   put("<!--rollcall:data-->", Data(subject));
   out << page;

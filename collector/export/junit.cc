@@ -12,6 +12,7 @@
 #include "collector/base/text.h"
 #include "collector/diagnosis/wording/phases.h"
 #include "collector/export/exporter.h"
+#include "collector/export/markup.h"
 #include "collector/export/places.h"
 
 namespace rollcall {
@@ -26,24 +27,7 @@ std::string Escape(std::string_view text) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     // In an attribute, a literal newline would be read as a space.
     if (begin != 0) escaped += "&#10;";
-    for (const char c : CleanText(text.substr(begin, end - begin), kMaxBytes)) {
-      switch (c) {
-        case '&':
-          escaped += "&amp;";
-          break;
-        case '<':
-          escaped += "&lt;";
-          break;
-        case '>':
-          escaped += "&gt;";
-          break;
-        case '"':
-          escaped += "&quot;";
-          break;
-        default:
-          escaped += c;
-      }
-    }
+    escaped += EscapeMarkup(CleanText(text.substr(begin, end - begin), kMaxBytes));
     begin = end + 1;
   }
   return escaped;

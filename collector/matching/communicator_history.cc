@@ -16,6 +16,12 @@ const Event* MemberHistory::At(uint64_t sequence) const {
   return found != events.end() && found->sequence == sequence ? &*found : nullptr;
 }
 
+uint64_t FrontOf(const CommunicatorHistory& histories) {
+  uint64_t least = histories.highest;
+  for (const MemberHistory& history : histories.members) least = std::min(least, history.entered);
+  return std::min(least + 1, histories.highest);
+}
+
 std::optional<Checkpoint> LastCheckpoint(const Member& member) {
   if (member.checkpoints.empty() || member.checkpoints.back().sequence != member.entered) {
     return std::nullopt;

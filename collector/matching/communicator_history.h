@@ -43,6 +43,10 @@ struct CommunicatorHistory {
   std::span<const uint32_t> WithoutRecord(uint32_t member, uint64_t sequence) const;
 };
 
+// The position of the members: the first sequence number that some have not entered, or the last
+// one.
+uint64_t FrontOf(const CommunicatorHistory& histories);
+
 CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator);
 
 // The checkpoint at the last number that the member entered. It is equal for members that made the

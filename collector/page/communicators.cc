@@ -30,7 +30,7 @@ enum class State : uint8_t { kDone, kInside, kNotThere, kOverwritten, kNoTrace }
 // What a member did at each sequence number of the window.
 struct Cell {
   State state = State::kNoTrace;
-  uint64_t call = 0;  // arguments and call path
+  uint64_t call = 0;  // Calls::KeyOf()
   // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
   auto operator<=>(const Cell&) const = default;
 };
@@ -49,13 +49,6 @@ struct Class {
   bool culprit = false;
   bool mixed = false;
 };
-
-// The first sequence number that some members have not entered, or the last one.
-uint64_t Front(const CommunicatorHistory& histories) {
-  uint64_t least = histories.highest;
-  for (const MemberHistory& history : histories.members) least = std::min(least, history.entered);
-  return std::min(least + 1, histories.highest);
-}
 
 std::optional<uint64_t> FoundAt(const Report& report, uint32_t communicator) {
   for (const Finding& finding : report.findings) {
@@ -85,7 +78,7 @@ class Matrix {
   Matrix(const AlignedTrace& analysis, const CommunicatorHistory& histories,
          std::optional<uint64_t> marked, const Culprits& culprits)
       : analysis_(analysis), histories_(histories), marked_(marked), culprits_(culprits) {
-    const uint64_t middle = std::clamp<uint64_t>(marked.value_or(Front(histories)), 1, Highest());
+    const uint64_t middle = std::clamp<uint64_t>(marked.value_or(FrontOf(histories)), 1, Highest());
     first_ = std::max(middle > kBefore ? middle - kBefore : 1, std::min(middle, FirstRecorded()));
     count_ = static_cast<size_t>(middle - first_ + 1 + std::min(Highest() - middle, kBehind));
     Classify();
@@ -144,8 +137,7 @@ class Matrix {
       return {number > history.entered ? State::kNotThere : State::kOverwritten, 0};
     }
     const bool inside = IsInside(analysis_.trace.processes[history.process], *event);
-    return {inside ? State::kInside : State::kDone,
-            uint64_t{event->arguments} << 32 | event->call_path};
+    return {inside ? State::kInside : State::kDone, Calls::KeyOf(*event)};
   }
 
   void Classify() {

@@ -25,20 +25,12 @@ Json Ranks(const std::vector<int32_t>& ranks) {
   return {{"text", std::move(text)}, {"count", ranks.size()}};
 }
 
-Culprits CulpritsOf(const Report& report) {
-  Culprits culprits;
-  for (const Finding& finding : report.findings) {
-    for (const int32_t rank : finding.culprits) culprits.emplace(finding.world, rank);
-  }
-  return culprits;
-}
-
 Json Calls::NumberOf(const Event& event) {
-  const uint64_t key = uint64_t{event.arguments} << 32 | event.call_path;
+  const uint64_t key = KeyOf(event);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   Row row(ShownCall(analysis_, event, /*numbered=*/false), ShownPlace(analysis_, event),
-          event.call_path == kNoIndex ? "" : ShownFunction(analysis_, event));
+          ShownFunction(analysis_, event));
   auto at = rows_.find(row);
   if (at == rows_.end()) {
     if (rows_.size() == kMaxCalls) {

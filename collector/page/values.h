@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "collector/diagnosis/graph/aligned_trace.h"
-#include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall::page {
 
@@ -27,15 +25,15 @@ std::string Text(std::string_view raw);
 // data.ts, Ranks. `ranks` is increasing.
 Json Ranks(const std::vector<int32_t>& ranks);
 
-// The world and rank of each culprit of the report.
-using Culprits = std::set<std::pair<uint32_t, int32_t>>;
-Culprits CulpritsOf(const Report& report);
-
 // The table of calls that the panels refer to by number.
 class Calls {
  public:
   explicit Calls(const AlignedTrace& analysis) : analysis_(analysis) {}
 
+  // Equal for calls that are one entry.
+  static uint64_t KeyOf(const Event& event) {
+    return uint64_t{event.arguments} << 32 | event.call_path;
+  }
   // The number of the call, or null if the table is full.
   Json NumberOf(const Event& event);
   Json Take() { return std::move(table_); }
@@ -45,7 +43,7 @@ class Calls {
   using Row = std::tuple<std::string, std::string, std::string>;  // text, place, function
 
   const AlignedTrace& analysis_;
-  std::unordered_map<uint64_t, Json> known_;  // by arguments and call path
+  std::unordered_map<uint64_t, Json> known_;  // by KeyOf()
   std::map<Row, size_t> rows_;
   Json table_ = Json::array();
   bool full_ = false;

@@ -93,13 +93,6 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The position of the ranks: the first sequence number that some have not entered, or the last one.
-uint64_t Front(const CommunicatorHistory& histories) {
-  uint64_t least = histories.highest;
-  for (const MemberHistory& history : histories.members) least = std::min(least, history.entered);
-  return std::min(least + 1, histories.highest);
-}
-
 bool IsUneven(const AlignedTrace& analysis, const CommunicatorHistory& histories) {
   for (const MemberHistory& history : histories.members) {
     if (history.entered != histories.highest) return true;
@@ -169,7 +162,7 @@ Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableO
     }
     if (number == 0) {
       const auto at = found.find(chosen[i]);
-      number = at != found.end() ? at->second : Front(histories);
+      number = at != found.end() ? at->second : FrontOf(histories);
     }
     if (i != 0) shown.text += '\n';
     shown.text += Table(analysis, histories, number, options.around).Text();

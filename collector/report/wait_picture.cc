@@ -22,11 +22,7 @@ using Node = WaitPicture::Node;
 class Painter {
  public:
   Painter(const Analysis& analysis, const Report& report)
-      : analysis_(analysis), graph_(analysis.graph) {
-    for (const Finding& finding : report.findings) {
-      for (const int32_t rank : finding.culprits) culprits_.emplace(finding.world, rank);
-    }
-  }
+      : analysis_(analysis), graph_(analysis.graph), culprits_(CulpritsOf(report)) {}
 
   WaitPicture Paint() {
     Fold();
@@ -199,14 +195,22 @@ class Painter {
 
   const Analysis& analysis_;
   const WaitGraph& graph_;
-  std::set<std::pair<uint32_t, int32_t>> culprits_;  // world, rank
-  std::vector<size_t> node_of_;                      // by process
-  std::set<uint32_t> nodes_;                         // of the graph: collectives that ranks wait in
+  const Culprits culprits_;
+  std::vector<size_t> node_of_;  // by process
+  std::set<uint32_t> nodes_;     // of the graph: collectives that ranks wait in
   std::set<Edge> edges_;
   WaitPicture picture_;
 };
 
 }  // namespace
+
+Culprits CulpritsOf(const Report& report) {
+  Culprits culprits;
+  for (const Finding& finding : report.findings) {
+    for (const int32_t rank : finding.culprits) culprits.emplace(finding.world, rank);
+  }
+  return culprits;
+}
 
 WaitPicture WaitPictureOf(const Analysis& analysis, const Report& report) {
   return Painter(analysis, report).Paint();

@@ -5,13 +5,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
+
+// The world and rank of each culprit of the report.
+using Culprits = std::set<std::pair<uint32_t, int32_t>>;
+Culprits CulpritsOf(const Report& report);
 
 struct WaitPicture {
   struct Node {
