@@ -33,7 +33,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.6: the share of time that a thread spends inside unsuccessful polls (Polling::inside).
 // 1.7: the pid namespace (FileHeader::pid_namespace).
 // 1.8: the text of rollcall_phase() (FileHeader::user_phase).
-inline constexpr uint16_t kVersionMinor = 8;
+// 1.9: the data of collectives (kData, kDataMembers).
+inline constexpr uint16_t kVersionMinor = 9;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -59,6 +60,8 @@ enum class SectionKind : uint32_t {
   kRings = 10,        // Record[]: the pool from which each thread's two rings are allocated
   kPythonCode = 11,   // PythonCode[]; capacity 0 in version 1.0
   kMarks = 12,        // Mark[], on separate pages; absent unless marks were requested
+  kData = 13,         // DataRecord[], a ring buffer; absent unless data is read
+  kDataMembers = 14,  // DataMember[], parallel to kMembers; absent unless data is read
 };
 inline constexpr uint32_t kMaxSections = 16;
 
@@ -481,6 +484,156 @@ struct Mark {
 };
 static_assert(sizeof(Mark) == 64);
 static_assert(offsetof(Mark, written) == 32);
+
+// ---------------------------------------------------------------------------------------------------
+// The data of collectives (docs/data.md)
+// ---------------------------------------------------------------------------------------------------
+//
+// A buffer is read as the sequence of its bytes in the order of its type map, without gaps, cut
+// into words of 8 bytes (little-endian; the last one is padded with zeros). So two buffers with
+// equal type signatures have equal words if and only if their data is equal, however it is laid
+// out.
+
+enum class DataSide : uint16_t {
+  kInput = 1,         // what the process passed, as it was when the call (or the start) was entered
+  kResult = 2,        // what the call left in the receive buffer, when it was known to be complete
+  kInputBlocks = 3,   // DataBlocks: what is sent to each member
+  kResultBlocks = 4,  // DataBlocks: what was received from each member
+  kReplica = 5,       // a buffer passed to rollcall_replica() (rollcall.h)
+};
+
+// How a buffer was read, or why it was not.
+enum class DataReading : uint16_t {
+  kNone = 0,
+  kWhole = 1,
+  kSampled = 2,  // the words that SampledWord() selects
+  // Not read: nothing below is significant.
+  kDevice = 3,      // it is, or may be, memory of a device
+  kLayout = 4,      // the type map is unknown, or has too many parts
+  kNoRoom = 5,      // the request table was full, so the completion was not seen
+  kContended = 6,   // another thread was writing a data record
+  kOutOfScope = 7,  // ROLLCALL_DATA_SCOPE leaves it out
+};
+
+// `sampled` reads a buffer of at most this many words whole, and this many words of a larger one.
+// Of the blocks that n members exchange, and of what is compared with one of them, it reads
+// SampleOf(n) words.
+inline constexpr uint64_t kSampledWords = 64;
+constexpr uint64_t SampleOf(uint64_t members) {
+  return members >= kSampledWords ? 1 : kSampledWords / members;
+}
+// The index of the k-th of `sample` words that are read of `words` > `sample` words in the call
+// with this sequence number. Evenly spread; the numbers of successive calls move it over the whole
+// buffer. Equal on all members.
+constexpr uint64_t SampledWord(uint64_t words, uint64_t sample, uint64_t sequence, uint64_t k) {
+  const uint64_t stride = words / sample;
+  return k * stride + sequence * 0x9e3779b97f4a7c15u % stride;
+}
+
+// What DataRecord::pieces contains.
+enum class DataPieces : uint16_t {
+  kNone = 0,
+  kWords = 1,  // the words that were read; there are at most kDataPieces
+  // Of data that was read whole: hashes (HashFingerprint, proto/data_words.h) of consecutive parts,
+  // each of ceil(words / kDataPieces) words; the last may be shorter.
+  kParts = 2,
+};
+inline constexpr uint32_t kDataPieces = 8;
+
+// One buffer of a call. Record i of the section (Section::used were ever written) is in slot
+// i % capacity, with lock 2i+2; lock is 2i+1 while it is being written.
+struct DataRecord {
+  uint64_t lock;
+  uint64_t sequence;    // as Record::sequence; a replica: number of the call with this name
+  uint64_t ticks;       // when it was read
+  uint32_t member;      // Member::uid; a replica: 0
+  uint32_t start;       // persistent collective: number of the start, from 1; else 0
+  uint16_t side;        // DataSide
+  uint16_t reading;     // DataReading
+  uint16_t type_class;  // TypeClass of all elements (proto/datatypes.h); 0: several, or unknown
+  uint16_t distinct;    // different values among the words read, counted to kMaxDistinct
+  uint32_t call_path;   // of the call (persistent: of the start), as in Record
+  uint32_t name;        // a replica: StringRef
+  uint64_t bytes;       // of data
+  uint64_t words;       // that were read; whole: ceil(bytes / 8)
+  // With w(1) .. w(words) the words that were read, modulo 2^64. If one word differs between two
+  // buffers, the differences of the sums are its difference and its index.
+  uint64_t sum;              // of w(j)
+  uint64_t weighted_sum;     // of j * w(j)
+  uint64_t squared_sum;      // of j * j * w(j)
+  uint64_t exclusive;        // exclusive or of w(j)
+  uint32_t nans;             // elements that are NaN; 0 for types that are not scanned
+  uint32_t infinities;       // elements that are infinite
+  uint64_t non_finite;       // index of the first of either among the basic elements of the buffer
+  uint64_t non_finite_bits;  // the bits of that element
+  uint16_t piece_kind;       // DataPieces
+  uint16_t reserved0;
+  uint32_t reserved1;
+  uint64_t pieces[kDataPieces];
+};
+static_assert(sizeof(DataRecord) == 192);
+inline constexpr uint16_t kMaxDistinct = 9;
+
+// The blocks of a buffer that the members exchange: one hash (HashFingerprint) for each member, in
+// as many slots as needed. Communicators of more than kMaxDataBlocks members have none.
+inline constexpr uint32_t kMaxDataBlocks = 64;
+inline constexpr uint32_t kDataBlocksPerRecord = 17;
+struct DataBlocks {
+  uint64_t lock;
+  uint64_t sequence;
+  uint64_t ticks;
+  uint32_t member;
+  uint32_t start;
+  uint16_t side;     // DataSide::kInputBlocks or kResultBlocks
+  uint16_t reading;  // DataReading: kWhole or kSampled
+  uint16_t first;    // the rank of hashes[0]
+  uint16_t count;    // significant entries of hashes[]
+  uint64_t reserved[2];
+  uint64_t hashes[kDataBlocksPerRecord];  // of data of 0 bytes: 0
+};
+static_assert(sizeof(DataBlocks) == sizeof(DataRecord));
+static_assert(offsetof(DataBlocks, side) == offsetof(DataRecord, side));
+
+// The first buffer of a reduction in which a NaN or an infinity was read. An infinity does not
+// count in MPI_MAX and MPI_MIN, whose neutral element it is.
+struct NonFinite {
+  uint64_t sequence;  // of the call; 0: none
+  uint64_t ticks;
+  uint16_t operation;
+  uint16_t reduce_op;
+  uint16_t datatype;
+  uint16_t reading;    // DataReading
+  uint32_t start;      // as in DataRecord
+  uint32_t call_path;  // as in DataRecord
+  uint64_t count;      // elements of `datatype`
+  uint64_t element;    // as DataRecord::non_finite
+  uint64_t bits;       // as DataRecord::non_finite_bits
+  uint32_t nans;
+  uint32_t infinities;
+};
+static_assert(sizeof(NonFinite) == 64);
+
+// The first `results` results of a communicator that are equal on all members: those of Bcast,
+// Allgather, Allgatherv, and Allreduce with a predefined reduction. Taken when all calls that were
+// entered are complete: [k] is the latest at a multiple of 4^k.
+struct DataCheckpoint {
+  uint64_t results;  // 0 while being written
+  uint64_t hash;     // a sum over them, as they complete in any order
+};
+inline constexpr uint32_t kDataCheckpoints = 8;
+
+// What is never overwritten: the member's data since the start of the job.
+struct DataMember {
+  uint64_t lock;  // odd while it is being written
+  uint32_t uid;   // Member::uid; 0: nothing was read
+  uint32_t reserved0;
+  uint64_t read;    // buffers read
+  uint64_t unread;  // buffers that should have been read, and were not
+  NonFinite input;
+  NonFinite result;
+  DataCheckpoint recent[kDataCheckpoints];
+};
+static_assert(sizeof(DataMember) == 288);
 
 struct Module {
   uint64_t start;  // lowest mapped address

@@ -236,7 +236,10 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
 void CountConsequences(const Analysis& analysis, Report* report) {
   std::set<int32_t> named;
   Finding* first = nullptr;
+  size_t explaining = 0;
   for (Finding& finding : report->findings) {
+    if (BasisOf(finding.kind) == KindBasis::kData) continue;
+    ++explaining;
     named.insert(finding.culprits.begin(), finding.culprits.end());
     named.insert(finding.waiting.begin(), finding.waiting.end());
     if (finding.hangs && first == nullptr) first = &finding;
@@ -254,7 +257,7 @@ void CountConsequences(const Analysis& analysis, Report* report) {
   Normalize(&behind);
   first->notes.push_back(fmt::format("{} {} behind {} ({} in all)", RanksPhrase(behind),
                                      Verb(behind, "waits", "wait"),
-                                     report->findings.size() == 1 ? "it" : "these", behind.size()));
+                                     explaining == 1 ? "it" : "these", behind.size()));
 }
 
 // Notes the gaps in the evidence.
@@ -297,6 +300,12 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   DropExplainedTransport(analysis, &incidents);
   const bool early = DropWhatIsTooEarly(analysis, &incidents);
   FindWhatDoesNotStop(analysis, early, &incidents);
+  if (options.judge_data) {
+    // Wrong data and a hang are two findings, and neither makes the other less certain.
+    for (Incident& incident : FindDataIncidents(analysis, incidents)) {
+      incidents.push_back(std::move(incident));
+    }
+  }
   for (const Incident& incident : incidents) {
     const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
     std::optional<Finding> finding = Name(analysis, incident);

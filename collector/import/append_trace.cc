@@ -37,6 +37,16 @@ void MoveProcess(const Trace& to, Process* process) {
   for (OpenCall& call : process->open_calls) MoveEvent(to, &call.event);
   for (OpenRequest& request : process->open_requests) MoveEvent(to, &request.event);
   for (Channel& channel : process->channels) Move(to.members, &channel.member);
+  for (ReplicaRead& replica : process->replicas) Move(to.call_paths, &replica.data.call_path);
+}
+
+void MoveData(const Trace& to, MemberData* data) {
+  for (DataRead& read : data->reads) Move(to.call_paths, &read.call_path);
+  for (std::optional<FirstNonFinite>* first : {&data->input, &data->result}) {
+    if (!*first) continue;
+    Move(to.call_paths, &(*first)->call_path);
+    Move(to.datatypes, &(*first)->datatype);
+  }
 }
 
 template <typename T>
@@ -59,7 +69,9 @@ void MoveIndices(const Trace& to, Trace* trace) {
     Move(to.processes, &member.process);
     Move(to.communicators, &member.communicator);
     for (Event& event : member.events) MoveEvent(to, &event);
+    Move(to.data, &member.data);
   }
+  for (MemberData& data : trace->data) MoveData(to, &data);
   for (Creation& creation : trace->creations) {
     Move(to.processes, &creation.process);
     Move(to.call_paths, &creation.event.call_path);
@@ -96,6 +108,7 @@ void AppendTrace(Trace from, Trace* to) {
   Append(&from.codes, &to->codes);
   Append(&from.datatypes, &to->datatypes);
   Append(&from.count_arrays, &to->count_arrays);
+  Append(&from.data, &to->data);
   Append(&from.sources, &to->sources);
   Append(&from.problems, &to->problems);
   to->taken_at_ns = std::max(to->taken_at_ns, from.taken_at_ns);

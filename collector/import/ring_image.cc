@@ -28,9 +28,13 @@ class ImageTaker {
     TakeLocked(SectionKind::kOpenRequests);
     // Before GPU progress: a mark's content is moved there when its place is reused.
     TakeLocked(SectionKind::kMarks);
+    TakeLocked(SectionKind::kDataMembers);
     image_.has_records = depth == ImageDepth::kAll;
     if (image_.has_records) {
       TakeRecords();
+      // There is no head below which all records are whole, as for the rings of threads.
+      TakeLocked(SectionKind::kData);
+      KeepNewestData();
       // The data that records refer to was written before them, so it is copied after them.
       RefreshHeader();
       for (const SectionKind kind :
@@ -137,7 +141,7 @@ class ImageTaker {
     return true;
   }
 
-  // A table whose elements begin with a lock word: members, open requests, marks.
+  // A table whose elements begin with a lock word.
   void TakeLocked(SectionKind kind) {
     ImageTable& table = image_.table(kind);
     tables_.Read(kind);
@@ -152,18 +156,48 @@ class ImageTaker {
       const uint64_t lock = before.Get<uint64_t>(i);
       const bool same = lock == table.Get<uint64_t>(i) && lock == after.Get<uint64_t>(i);
       if (!same) table.Put(i, 0, lock | 1);
-      if (kind == SectionKind::kMembers) KeepStillCheckpoints(before, after, &table, i);
+      if (kind == SectionKind::kMembers) {
+        KeepStillCheckpoints(before, after, &table, i,
+                             {offsetof(ring::Member, recent), sizeof(ring::Checkpoint),
+                              ring::kRecentCheckpoints + ring::kHistoryCheckpoints});
+      } else if (kind == SectionKind::kDataMembers) {
+        KeepStillCheckpoints(before, after, &table, i,
+                             {offsetof(ring::DataMember, recent), sizeof(ring::DataCheckpoint),
+                              ring::kDataCheckpoints});
+      }
     }
+  }
+
+  // An array of checkpoints in an element.
+  struct Checkpoints {
+    size_t at;
+    size_t bytes;  // of one
+    uint32_t count;
+  };
+
+  // As PlanPool() does for the rings of threads: a ring of the newest records only.
+  void KeepNewestData() {
+    ImageTable& table = image_.table(SectionKind::kData);
+    if (table.size() <= newest_) return;
+    uint64_t end = 0;  // number of the newest record, plus one
+    for (uint64_t i = 0; i < table.size(); ++i) end = std::max(end, table.Get<uint64_t>(i) / 2);
+    std::vector<uint8_t> kept(newest_ * table.element_bytes);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto lock = table.Get<uint64_t>(i);
+      if (lock == 0 || IsBeingWritten(lock) || end - lock / 2 >= newest_) continue;
+      std::memcpy(kept.data() + (lock / 2 - 1) % newest_ * table.element_bytes,
+                  table.bytes.data() + i * table.element_bytes, table.element_bytes);
+    }
+    table.bytes = std::move(kept);
+    table.capacity = newest_;
   }
 
   // Sequence numbers only grow: if a number is equal before and after, the copy between is
   // consistent.
   static void KeepStillCheckpoints(const ImageTable& before, const ImageTable& after,
-                                   ImageTable* table, uint64_t index) {
-    constexpr size_t kFirst = offsetof(ring::Member, recent);
-    constexpr uint32_t kCount = ring::kRecentCheckpoints + ring::kHistoryCheckpoints;
-    for (uint32_t k = 0; k < kCount; ++k) {
-      const size_t at = kFirst + k * sizeof(ring::Checkpoint);
+                                   ImageTable* table, uint64_t index, Checkpoints all) {
+    for (uint32_t k = 0; k < all.count; ++k) {
+      const size_t at = all.at + k * all.bytes;
       const size_t from = index * table->element_bytes + at;
       uint64_t a;
       uint64_t b;

@@ -24,7 +24,8 @@ inline constexpr uint64_t kMaxImageBytes = uint64_t{256} << 20;
 
 // How much of a ring is copied.
 enum class ImageDepth {
-  kState,  // header, threads, members, open requests: what a sampler needs, a few 10 KiB
+  kState,  // header, threads, members with their data, open requests: what a sampler needs, a
+           // few 10 KiB
   kAll,    // also the records and the tables they refer to
 };
 
@@ -52,7 +53,7 @@ struct ImageTable {
   uint64_t OffsetOf(uint64_t index) const { return offset + index * element_bytes; }
 };
 
-inline constexpr uint32_t kSectionKinds = 13;
+inline constexpr uint32_t kSectionKinds = 15;
 
 struct RingImage {
   std::string source;         // for messages

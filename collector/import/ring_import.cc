@@ -17,6 +17,7 @@ uint32_t RingImporter::Import(const RingSnapshot& snapshot) {
   ReadOpenRequests(&context, members, &events);
   events.Finish();
   ReadChannels(&context, members);
+  ReadData(&context, &references, members);
   ReadEndOfNccl(&context.process);
   context.process.records_unreadable += snapshot.unreadable;
   trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(), snapshot.problems.end());

@@ -83,10 +83,10 @@ class RingReferences {
   uint32_t Arguments(const RingRecord& from);
   // `outer` is the word of another thread's path, or 0.
   uint32_t CallPath(uint64_t word, uint32_t outer = 0);
+  uint32_t Datatype(uint16_t number);
 
  private:
   uint32_t Counts(uint32_t index);
-  uint32_t Datatype(uint16_t number);
   uint32_t ReadCallPath(uint64_t word, uint32_t outer);
   uint32_t Module(uint32_t number);
 
@@ -210,6 +210,9 @@ class RingEvents {
 // records the ring has lost are added to their members.
 void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events);
 void ReadChannels(RingContext* context, const RingMembers& members);
+
+// ring_data.cc: reads the data of the members' collectives.
+void ReadData(RingContext* context, RingReferences* references, const RingMembers& members);
 
 }  // namespace rollcall
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/import/ring_elements.h"
+#include "proto/datatypes.h"
 
 namespace rollcall {
 namespace {
@@ -39,6 +40,8 @@ class ImageParser {
     Copy(SectionKind::kDatatypes, &out_.datatypes, [](const ring::Datatype&) { return true; });
     out_.strings = image_.table(SectionKind::kStrings).bytes;
     PythonCode();
+    Data();
+    DataMembers();
     const ImageTable& paths = image_.table(SectionKind::kCallPaths);
     out_.path_words_at = paths.offset;
     out_.path_words.resize(paths.size());
@@ -254,6 +257,76 @@ class ImageParser {
     }
   }
 
+  // Record i is in slot i modulo the number of slots, and its lock says which one it is.
+  void Data() {
+    const ImageTable& table = image_.table(SectionKind::kData);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto record = table.Get<ring::DataRecord>(i);
+      if (record.lock == 0) continue;  // handed out, not yet written
+      if (IsBeingWritten(record.lock)) {
+        ++out_.data_unreadable;
+        continue;
+      }
+      const bool in_place = (record.lock / 2 - 1) % table.capacity == i;
+      if (!in_place ||
+          !(HoldsBlocks(record) ? IsPlausible(BlocksIn(record)) : IsPlausible(record))) {
+        AddProblem(&data_problems_, table.OffsetOf(i),
+                   fmt::format("damaged: data record in slot {} with lock {}", i, record.lock));
+        ++out_.data_unreadable;
+        continue;
+      }
+      out_.data.push_back(record);
+    }
+    std::sort(out_.data.begin(), out_.data.end(),
+              [](const auto& a, const auto& b) { return a.lock < b.lock; });
+  }
+
+  static bool IsPlausible(const ring::DataRecord& record) {
+    if (record.side == 0 || record.side > static_cast<uint16_t>(ring::DataSide::kReplica) ||
+        record.reading > static_cast<uint16_t>(ring::DataReading::kOutOfScope) ||
+        record.type_class > static_cast<uint16_t>(TypeClass::kF8e5m2)) {
+      return false;
+    }
+    const uint64_t all = record.bytes / 8 + (record.bytes % 8 != 0);
+    const auto reading = static_cast<ring::DataReading>(record.reading);
+    const bool read =
+        reading == ring::DataReading::kWhole || reading == ring::DataReading::kSampled;
+    if (!read) return true;
+    if (reading == ring::DataReading::kWhole ? record.words != all : record.words > all)
+      return false;
+    return record.piece_kind <= static_cast<uint16_t>(ring::DataPieces::kParts) &&
+           (record.piece_kind != static_cast<uint16_t>(ring::DataPieces::kWords) ||
+            record.words <= ring::kDataPieces);
+  }
+
+  static bool IsPlausible(const ring::DataBlocks& blocks) {
+    return blocks.count <= ring::kDataBlocksPerRecord &&
+           blocks.first + blocks.count <= int{ring::kMaxDataBlocks} &&
+           (blocks.reading == static_cast<uint16_t>(ring::DataReading::kWhole) ||
+            blocks.reading == static_cast<uint16_t>(ring::DataReading::kSampled));
+  }
+
+  void DataMembers() {
+    const ImageTable& table = image_.table(SectionKind::kDataMembers);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto member = table.Get<ring::DataMember>(i);
+      if (IsBeingWritten(member.lock)) {
+        ++out_.data_unreadable;
+      } else if (member.uid != 0) {
+        out_.data_members.push_back(member);
+      }
+    }
+    auto& all = out_.data_members;
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.uid < b.uid; });
+    const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
+    const auto end = std::unique(all.begin(), all.end(), same);
+    if (end == all.end()) return;
+    AddProblem(&data_problems_, table.offset, "damaged: data of communicators share a number");
+    out_.data_unreadable += static_cast<uint64_t>(all.end() - end);
+    all.erase(end, all.end());
+  }
+
   void OpenRequests() {
     const ImageTable& table = image_.table(SectionKind::kOpenRequests);
     for (uint64_t i = 0; i < table.size(); ++i) {
@@ -280,6 +353,7 @@ class ImageParser {
   int count_problems_ = 0;
   int member_problems_ = 0;
   int code_problems_ = 0;
+  int data_problems_ = 0;
 };
 
 }  // namespace

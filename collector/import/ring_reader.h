@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,13 +64,18 @@ struct RingSnapshot {
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range
   std::vector<ring::Datatype> datatypes;  // by index in the file
   std::vector<std::vector<uint64_t>> count_arrays;
+  // Complete records of data by increasing number, which the lock tells; those of blocks are
+  // ring::DataBlocks (BlocksIn()). Sizes and enumerators are in range.
+  std::vector<ring::DataRecord> data;
+  std::vector<ring::DataMember> data_members;  // by increasing uid, without duplicates
   std::vector<ring::PythonCode> python_code;   // by index in the file; an incomplete one, or one
                                                // that refers outside the strings, has no hash
   std::vector<uint8_t> strings;                // see String()
   std::vector<uint64_t> path_words;            // see Path()
   uint64_t path_words_at = 0;                  // where they begin in the file, for messages
   std::array<uint64_t, kSectionKinds> lost{};  // by SectionKind: elements that did not fit
-  uint64_t unreadable = 0;                     // torn or damaged elements of all tables and rings
+  uint64_t unreadable = 0;       // torn or damaged elements of all tables and rings, except for
+  uint64_t data_unreadable = 0;  // those of the two tables of data, on which no hang depends
   std::vector<Problem> problems;
 
   // Whether a StringRef refers to a complete string.
@@ -93,6 +99,16 @@ struct RingSnapshot {
   // The call path at a word index; empty for 0 and for paths outside the table.
   std::optional<PathView> Path(uint64_t index) const;
 };
+
+inline bool HoldsBlocks(const ring::DataRecord& record) {
+  return record.side == static_cast<uint16_t>(ring::DataSide::kInputBlocks) ||
+         record.side == static_cast<uint16_t>(ring::DataSide::kResultBlocks);
+}
+inline ring::DataBlocks BlocksIn(const ring::DataRecord& record) {
+  ring::DataBlocks blocks;
+  std::memcpy(&blocks, &record, sizeof(blocks));
+  return blocks;
+}
 
 // Reads an image. Damage is listed in `problems` and left out.
 RingSnapshot ParseImage(const RingImage& image);

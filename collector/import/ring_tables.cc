@@ -46,6 +46,10 @@ constexpr KnownSection Known(SectionKind kind) {
       return {sizeof(ring::PythonCode), "Python code"};
     case SectionKind::kMarks:
       return {sizeof(ring::Mark), "marks"};
+    case SectionKind::kData:
+      return {sizeof(ring::DataRecord), "data records"};
+    case SectionKind::kDataMembers:
+      return {sizeof(ring::DataMember), "data of communicators"};
     case SectionKind::kUnused:
       break;
   }

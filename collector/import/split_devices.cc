@@ -83,6 +83,7 @@ class Splitter {
       copy.open_requests.clear();
       copy.channels.clear();
       copy.gpu.clear();
+      copy.replicas.clear();
       trace_.processes.push_back(std::move(copy));
     }
     for (const Slot& slot : slots_) {

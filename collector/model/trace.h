@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/model/data.h"
 #include "collector/model/problem.h"
 #include "collector/model/source_blocks.h"
 #include "collector/model/source_frame.h"
@@ -163,6 +164,7 @@ struct Member {
   std::vector<Checkpoint> checkpoints;  // by increasing sequence
   std::vector<int32_t> neighbors_in;    // topology, in communicator ranks
   std::vector<int32_t> neighbors_out;
+  uint32_t data = kNoIndex;  // into Trace::data; kNoIndex: none was read
 };
 
 // Nesting of ncclGroupStart and ncclGroupEnd: the outermost ncclGroupEnd launches the operations.
@@ -373,7 +375,9 @@ struct Process {
   std::vector<Channel> channels;
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;
-  std::string source;  // file or address it came from, for messages
+  std::vector<ReplicaRead> replicas;  // oldest first
+  uint64_t data_unreadable = 0;       // torn or damaged records of data
+  std::string source;                 // file or address it came from, for messages
 };
 
 // The process can no longer act: it has ended, or has called a function that ends it.
@@ -416,6 +420,7 @@ struct Trace {
   std::vector<Code> codes;
   std::vector<DatatypeInfo> datatypes;
   std::vector<std::vector<uint64_t>> count_arrays;
+  std::vector<MemberData> data;
   // Loops and branches of the user's files, if they could be read: see import/add_sources.h.
   std::vector<SourceBlocks> sources;
   std::vector<Problem> problems;

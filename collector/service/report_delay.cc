@@ -60,7 +60,8 @@ bool MoreMayCome(const Trace& trace, const Report& report) {
 // A mismatch may turn out to hang: a live rank is inside a call.
 bool MayBecomeHang(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
-    return !finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
+    if (finding.hangs || BasisOf(finding.kind) == KindBasis::kData) return false;
+    return AnyRank(trace, finding, [&](uint32_t process) {
       return process != kNoIndex && trace.processes[process].end.how == ProcessEnd::How::kAlive &&
              !trace.processes[process].open_calls.empty();
     });

@@ -206,6 +206,31 @@ class RingFileBuilder {
     return Append(thread, record);
   }
 
+  // Writes the next record of data into a ring of so many slots.
+  void AppendData(ring::DataRecord record, uint64_t slots = 8) {
+    if (data.empty()) data.resize(slots);
+    const uint64_t index = data_written++;
+    record.lock = 2 * index + 2;
+    data[index % data.size()] = record;
+  }
+  void AppendData(const ring::DataBlocks& blocks) {
+    ring::DataRecord record;
+    std::memcpy(&record, &blocks, sizeof(record));
+    AppendData(record);
+  }
+  static ring::DataRecord MakeData(ring::DataSide side, uint32_t member, uint64_t sequence,
+                                   uint64_t bytes = 16) {
+    ring::DataRecord record{};
+    record.sequence = sequence;
+    record.ticks = 100 * sequence;
+    record.member = member;
+    record.side = static_cast<uint16_t>(side);
+    record.reading = static_cast<uint16_t>(ring::DataReading::kWhole);
+    record.bytes = bytes;
+    record.words = (bytes + 7) / 8;
+    return record;
+  }
+
   // The call is in flight. `record` is as Append() returned it.
   void Open(uint32_t thread, const ring::Record& record) {
     ring::ThreadEntry& entry = threads[thread];
@@ -249,6 +274,8 @@ class RingFileBuilder {
     put(ring::SectionKind::kRings, records);
     put(ring::SectionKind::kPythonCode, python_code);
     put(ring::SectionKind::kMarks, marks);
+    put(ring::SectionKind::kData, data);
+    put(ring::SectionKind::kDataMembers, data_members);
     built.section_count = index;
     built.file_bytes = bytes.size();
     std::memcpy(bytes.data(), &built, sizeof(built));
@@ -268,6 +295,9 @@ class RingFileBuilder {
   std::vector<uint64_t> path_words;
   std::vector<ring::Record> records;
   std::vector<ring::PythonCode> python_code;
+  std::vector<ring::DataRecord> data;
+  uint64_t data_written = 0;
+  std::vector<ring::DataMember> data_members;
   uint64_t lost[16] = {};          // by SectionKind
   uint64_t min_capacity[16] = {};  // likewise: room for more elements
 };
@@ -344,6 +374,26 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   builder.Open(thread, builder.Append(thread, record));
   builder.threads[thread].last_end_ticks = 4600;
   builder.CountCalls();
+  ring::DataRecord data = builder.MakeData(ring::DataSide::kResult, world, 1, 24);
+  data.call_path = path;
+  builder.AppendData(data);
+  ring::DataBlocks blocks{};
+  blocks.sequence = 3;
+  blocks.member = world;
+  blocks.side = static_cast<uint16_t>(ring::DataSide::kInputBlocks);
+  blocks.reading = static_cast<uint16_t>(ring::DataReading::kWhole);
+  blocks.count = 4;
+  for (uint64_t k = 0; k < 4; ++k) blocks.hashes[k] = k + 1;
+  builder.AppendData(blocks);
+  data = builder.MakeData(ring::DataSide::kReplica, 0, 1);
+  data.name = builder.AddString("weights");
+  builder.AppendData(data);
+  ring::DataMember of_world{};
+  of_world.lock = 2;
+  of_world.uid = world;
+  of_world.read = 2;
+  of_world.recent[0] = {3, 99};
+  builder.data_members.push_back(of_world);
   return builder;
 }
 

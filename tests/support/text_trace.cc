@@ -122,6 +122,9 @@ class Parser {
     const std::vector<int32_t> ranks = RankList(words[0].substr(0, words[0].size() - 1));
     if (At(words, 1) == "share-a-process") return builder_->ShareProcess(ranks);
     for (const int32_t rank : ranks) RankLine(rank, words);
+    if (!builder_->wrong_data().empty()) {
+      throw Failure{fmt::format("'{}' are no values of its type", builder_->wrong_data())};
+    }
     if (builder_->calls() > kMaxCalls) throw Failure{"too many calls"};
   }
 
@@ -317,6 +320,10 @@ class Parser {
       process.live_stacks.push_back(std::move(stack));
     } else if (verb == "loses") {
       Lose(rank, words);
+    } else if (verb == "loses-data") {
+      builder_->LoseData(rank, static_cast<uint64_t>(Number(At(words, 2))));
+    } else if (verb == "replica") {
+      Replica(rank, words);
     } else if (verb == "counts") {
       builder_->LimitChannels(rank, static_cast<size_t>(Number(At(words, 2))));
     } else if (verb == "runs-on") {
@@ -366,6 +373,20 @@ class Parser {
     const std::vector<SourceFrame> path = Path(words, at, &cut);
     exception.call_path = builder_->InternPath(path, cut);
     builder_->Raise(rank, std::move(exception));
+  }
+
+  // "replica NAME MPI_FLOAT 1,2,3 [sampled-data] [varies] @ path"
+  void Replica(int32_t rank, const std::vector<std::string>& words) {
+    const uint32_t type = builder_->Datatype(At(words, 3));
+    if (type == kNoIndex) throw Failure{fmt::format("no datatype '{}'", words[3])};
+    const Call call = ParseArguments(words, 5);
+    CallData data = call.data;
+    data.input = At(words, 4);
+    TypeClass type_class = TypeClass::kUnknown;
+    for (const BasicTypeInfo& info : kBasicTypes) {
+      if (info.name == words[3]) type_class = info.type_class;
+    }
+    builder_->AddReplica(rank, words[2], data, type_class, call.path);
   }
 
   // "loses 5", "loses 5 from 20 on=NAME"
@@ -514,6 +535,20 @@ class Parser {
       a.send_datatype = Counts(*sends, &call->send_counts);
     } else if (const auto recvs = value("recvcounts=")) {
       a.recv_datatype = Counts(*recvs, &call->recv_counts);
+    } else if (const auto input = value("input=")) {
+      call->data.input = *input;
+    } else if (const auto result = value("result=")) {
+      call->data.result = *result;
+    } else if (const auto sent = value("input-blocks=")) {
+      call->data.input_blocks = *sent;
+    } else if (const auto received = value("result-blocks=")) {
+      call->data.result_blocks = *received;
+    } else if (word == "varies") {
+      call->data.varies = true;
+    } else if (word == "sampled-data") {
+      call->data.sampled = true;
+    } else if (word == "data-unread") {
+      call->data.unread = true;
     } else if (word == "counts-cut") {
       a.flags |= ring::kCountsCut;
     } else if (word == "comm-null") {

@@ -173,6 +173,32 @@ TEST(TextTrace, ErrorsNameTheLine) {
   EXPECT_EQ(Error("ranks 2\n0: enqueues all_reduce"),
             "line 2: only 'devices' have operations enqueued");
   EXPECT_EQ(Error("ranks 2\n0: Barrier on=b"), "line 2: no communicator 'b'");
+  EXPECT_EQ(Error("ranks 2\n0: Bcast 1xMPI_INT input=1,a"),
+            "line 2: '1,a' are no values of its type");
+}
+
+TEST(TextTrace, DataIsReadAsTheShimReadsIt) {
+  const TextTraceResult parsed = ParseTextTrace(
+      "ranks 2\n"
+      "0: Allreduce sum 5xMPI_FLOAT input=1,nan,x7f800000,0x2 result=2,nan,inf,0x2 @ main:3\n"
+      "0: Allreduce sum 100xMPI_DOUBLE sampled-data varies input=1..100 @ main:4\n"
+      "0: Allreduce sum 1xMPI_INT data-unread @ main:5\n");
+  ASSERT_EQ(parsed.errors, std::vector<std::string>{});
+  const MemberData& data = parsed.trace.data[parsed.trace.members[0].data];
+  ASSERT_EQ(data.reads.size(), 3u);
+  const DataRead& input = data.reads[0];
+  EXPECT_EQ(input.bytes, 20u);
+  EXPECT_EQ(input.words.words, 3u);
+  EXPECT_EQ(input.pieces[0], 0x7fc000003f800000u);
+  EXPECT_EQ(input.nans, 1u);
+  EXPECT_EQ(input.infinities, 1u);
+  EXPECT_EQ(input.non_finite, 1u);
+  EXPECT_EQ(data.reads[2].reading, ring::DataReading::kSampled);
+  EXPECT_EQ(data.reads[2].words.words, ring::kSampledWords);
+  EXPECT_EQ(data.reads[2].distinct, ring::kMaxDistinct);
+  EXPECT_EQ(data.unread, 1u);
+  ASSERT_TRUE(data.input.has_value());
+  EXPECT_EQ(data.input->operation, Operation::kAllreduce);
 }
 
 // The importer stores MPI_Init in the same place.

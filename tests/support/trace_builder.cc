@@ -325,6 +325,7 @@ void TraceBuilder::Start(int rank, const Made& made, const Call& call) {
         start.detail = request.event.sequence << 32 | request.starts;
       }
       (request.event.sequence != 0 ? process.lifecycle : process.p2p).push_back(start);
+      AddData(rank, request.event, static_cast<uint32_t>(request.starts), call.data, {true, false});
     }
   }
 }
@@ -354,6 +355,7 @@ void TraceBuilder::Finish(int rank, const Call& call) {
     const uint64_t uid = requests_[{rank, name}];
     std::erase_if(process.open_requests, [&](OpenRequest& request) {
       if (request.uid != uid) return false;
+      AddData(rank, request.event, static_cast<uint32_t>(request.starts), call.data, {false, true});
       const bool active = request.state == ring::RequestState::kActive;
       if (frees) {
         if (active) MarkReceivesUnseen(rank, request.event);
@@ -377,6 +379,7 @@ void TraceBuilder::Complete(int rank, const Call& call) {
   if (IsCollective(info.kind) && made.member != nullptr) {
     made.member->events.push_back(made.event);
     ++made.member->completed;
+    AddData(rank, made.event, 0, call.data, {true, true});
     return;
   }
   if (info.kind == Kind::kStart || info.kind == Kind::kStartall) return Start(rank, made, call);
@@ -441,6 +444,7 @@ void TraceBuilder::Open(int rank, const Call& call) {
   const OperationInfo info = FindOperation(static_cast<uint16_t>(call.operation));
   if (made.member != nullptr && made.event.sequence != 0) {
     made.member->events.push_back(made.event);
+    AddData(rank, made.event, 0, call.data, {true, false});
   } else if (info.kind == Kind::kInit) {
     process.phase = ring::Phase::kStarting;
     process.lifecycle.push_back(made.event);
@@ -562,6 +566,121 @@ void TraceBuilder::Leave(int rank, uint64_t count, const Call& call) {
   process(rank)->leftovers.push_back(event);
 }
 
+void TraceBuilder::AddRead(int rank, const Event& event, uint32_t start, DataRead read,
+                           MemberData* to) {
+  const Arguments& arguments = trace_.arguments[event.arguments];
+  read.order = ++reads_[rank];
+  read.at_ns = now_ns_;
+  read.start = start;
+  read.call_path = event.call_path;
+  to->reads.push_back(read);
+  ++to->read;
+  const auto& info = FindOperation(static_cast<uint16_t>(arguments.operation));
+  if (read.IsFinite() || !Reduces(info.rule)) return;
+  auto& first = read.side == ring::DataSide::kInput ? to->input : to->result;
+  if (first) return;
+  const bool receives = arguments.send_datatype == kNoIndex;
+  first = FirstNonFinite{
+      .sequence = read.sequence,
+      .at_ns = read.at_ns,
+      .start = start,
+      .call_path = read.call_path,
+      .operation = arguments.operation,
+      .reduce_op = arguments.reduce_op,
+      .reading = read.reading,
+      .datatype = receives ? arguments.recv_datatype : arguments.send_datatype,
+      .count = receives ? arguments.recv_count : arguments.send_count,
+      .element = read.non_finite,
+      .bits = read.non_finite_bits,
+      .nans = read.nans,
+      .infinities = read.infinities,
+  };
+}
+
+void TraceBuilder::AddData(int rank, const Event& event, uint32_t start, const CallData& data,
+                           Sides sides) {
+  if (!data.Any() || event.sequence == 0 || event.member == kNoIndex) return;
+  Member& member = trace_.members[event.member];
+  if (member.data == kNoIndex) {
+    member.data = static_cast<uint32_t>(trace_.data.size());
+    trace_.data.emplace_back().counted = true;
+  }
+  MemberData& to = trace_.data[member.data];
+  if (data.unread) {
+    ++to.unread;
+    return;
+  }
+  const Arguments& arguments = trace_.arguments[event.arguments];
+  const auto read = [&](const std::string& text, bool input) -> std::optional<DataRead> {
+    const bool in_place = (arguments.flags & ring::kSendInPlace) != 0;
+    uint32_t type = arguments.send_datatype;
+    uint32_t other = arguments.recv_datatype;
+    if (!input || in_place) std::swap(type, other);
+    if (type == kNoIndex) type = other;
+    const TypeClass type_class = type == kNoIndex
+                                     ? TypeClass::kUnknown
+                                     : FindBasicType(trace_.datatypes[type].basic).type_class;
+    const auto bytes =
+        DataBytes(text, type_class, data.varies ? static_cast<double>(event.sequence) : 0);
+    if (!bytes) {
+      if (wrong_data_.empty()) wrong_data_ = text;
+      return std::nullopt;
+    }
+    return ReadBytes(*bytes, type_class, event.sequence, data.sampled);
+  };
+  const auto add = [&](const std::string& text, ring::DataSide side) {
+    if (text.empty()) return;
+    std::optional<DataRead> made = read(text, side == ring::DataSide::kInput);
+    if (!made) return;
+    made->side = side;
+    AddRead(rank, event, start, *made, &to);
+  };
+  const auto add_blocks = [&](const std::string& text, ring::DataSide side) {
+    if (text.empty()) return;
+    BlockHashes blocks{.sequence = event.sequence,
+                       .order = ++reads_[rank],
+                       .start = start,
+                       .side = side,
+                       .hashes = {}};
+    if (data.sampled) blocks.reading = ring::DataReading::kSampled;
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(';', begin), text.size());
+      const auto block =
+          read(text.substr(begin, end - begin), side == ring::DataSide::kInputBlocks);
+      if (!block) return;
+      blocks.hashes.push_back(HashFingerprint(block->words));
+      begin = end + 1;
+    }
+    to.blocks.push_back(std::move(blocks));
+  };
+  if (sides.input) {
+    add(data.input, ring::DataSide::kInput);
+    add_blocks(data.input_blocks, ring::DataSide::kInputBlocks);
+  }
+  if (sides.result) {
+    add(data.result, ring::DataSide::kResult);
+    add_blocks(data.result_blocks, ring::DataSide::kResultBlocks);
+  }
+}
+
+void TraceBuilder::AddReplica(int rank, const std::string& name, const CallData& data,
+                              TypeClass type, const std::vector<SourceFrame>& path) {
+  const uint64_t sequence = ++replicas_[{rank, name}];
+  now_ns_ += 1000;
+  const auto bytes = DataBytes(data.input, type, data.varies ? static_cast<double>(sequence) : 0);
+  if (!bytes) {
+    if (wrong_data_.empty()) wrong_data_ = data.input;
+    return;
+  }
+  // Its bytes have no type.
+  DataRead read = ReadBytes(*bytes, TypeClass::kByte, sequence, data.sampled);
+  read.side = ring::DataSide::kReplica;
+  read.order = ++reads_[rank];
+  read.at_ns = now_ns_;
+  read.call_path = InternPath(path, false);
+  process(rank)->replicas.push_back({name, read});
+}
+
 void TraceBuilder::LoseFirst(int rank, uint64_t count) {
   process(rank)->threads[0].lost_collectives += count;
 }
@@ -595,7 +714,14 @@ void TraceBuilder::ShiftClock(int rank, int64_t ns) {
   for (Member& member : trace_.members) {
     if (member.process != static_cast<uint32_t>(rank)) continue;
     for (Event& event : member.events) shift_event(&event);
+    if (member.data == kNoIndex) continue;
+    MemberData& data = trace_.data[member.data];
+    for (DataRead& read : data.reads) shift(&read.at_ns);
+    for (auto* first : {&data.input, &data.result}) {
+      if (*first) shift(&(*first)->at_ns);
+    }
   }
+  for (ReplicaRead& replica : process.replicas) shift(&replica.data.at_ns);
   for (Creation& creation : trace_.creations) {
     if (creation.process == static_cast<uint32_t>(rank)) shift_event(&creation.event);
   }
@@ -639,6 +765,13 @@ Trace TraceBuilder::Finish() {
                           member.events.begin() + static_cast<ptrdiff_t>(gone));
       lose -= gone;
     }
+  }
+  for (const Member& member : trace_.members) {
+    const auto lost = lost_data_.find(static_cast<int>(member.process));
+    if (lost == lost_data_.end() || member.data == kNoIndex) continue;
+    const auto is_lost = [&](const auto& read) { return read.order <= lost->second; };
+    std::erase_if(trace_.data[member.data].reads, is_lost);
+    std::erase_if(trace_.data[member.data].blocks, is_lost);
   }
   for (const Hole& hole : holes_) {
     std::erase_if(trace_.members[hole.member].events, [&hole](const Event& event) {

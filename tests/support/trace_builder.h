@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/model/trace.h"
+#include "tests/support/trace_data.h"
 
 namespace rollcall {
 
@@ -32,6 +33,9 @@ struct Call {
   uint32_t partitions = 0;            // number for Psend_init; number that a Pready marks
   uint32_t thread = 0;
   int64_t took_ns = 500;  // from entry to return, if it returns
+  // What it exchanges: of a nonblocking collective the input only, of a Start the input of the
+  // (first) request, of a Wait the result of its (first) request.
+  CallData data = {};
   // For a poll: how long it has polled tightly at the time of the snapshot; kNoTime: since its
   // call.
   int64_t polls_tightly_ns = kNoTime;
@@ -111,6 +115,13 @@ class TraceBuilder {
   void VerdictGiven();
   void Source(SourceBlocks source) { trace_.sources.push_back(std::move(source)); }
   uint64_t calls() const { return calls_; }
+  // A buffer of rollcall_replica().
+  void AddReplica(int rank, const std::string& name, const CallData& data, TypeClass type,
+                  const std::vector<SourceFrame>& path);
+  // The first `count` reads of data of a rank are overwritten.
+  void LoseData(int rank, uint64_t count) { lost_data_[rank] = count; }
+  // The first text of data that was not understood; empty if there was none.
+  const std::string& wrong_data() const { return wrong_data_; }
 
   // Returns the trace and empties the builder.
   Trace Finish();
@@ -134,6 +145,13 @@ class TraceBuilder {
   void Cancel(int rank, const Call& call);
   // Completes the requests that the call waited for or frees.
   void Finish(int rank, const Call& call);
+  // Which sides of a call are read now.
+  struct Sides {
+    bool input;
+    bool result;
+  };
+  void AddData(int rank, const Event& event, uint32_t start, const CallData& data, Sides sides);
+  void AddRead(int rank, const Event& event, uint32_t start, DataRead read, MemberData* to);
   uint32_t InternArguments(const Call& call);
   uint32_t MemberOf(int rank, uint32_t communicator) const;
   void AddCheckpoints(Member* member) const;
@@ -154,6 +172,10 @@ class TraceBuilder {
     uint64_t count;
   };
   std::vector<Hole> holes_;
+  std::map<int, uint64_t> reads_;  // of data, by rank
+  std::map<int, uint64_t> lost_data_;
+  std::map<std::pair<int, std::string>, uint64_t> replicas_;
+  std::string wrong_data_;
   std::map<std::string, uint64_t> ids_;
   std::map<std::string, uint32_t> datatypes_;
   std::unordered_map<std::string, uint32_t> arguments_;

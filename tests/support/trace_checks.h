@@ -61,13 +61,31 @@ inline std::string FindInconsistency(const Trace& trace) {
       last = event.sequence;
       if (std::string problem = check_event(event, threads); !problem.empty()) return problem;
     }
+    if (bad(member.data, trace.data.size())) return "data of a member";
     last = 0;
     for (const Checkpoint& checkpoint : member.checkpoints) {
       if (checkpoint.sequence <= last) return "checkpoints do not rise";
       last = checkpoint.sequence;
     }
   }
+  for (const MemberData& data : trace.data) {
+    uint64_t order = 0;
+    for (const DataRead& read : data.reads) {
+      if (bad(read.call_path, trace.call_paths.size())) return "call path of data";
+      if (read.order <= order) return "reads of data do not rise";
+      order = read.order;
+    }
+    for (const auto* first : {&data.input, &data.result}) {
+      if (*first && (bad((*first)->call_path, trace.call_paths.size()) ||
+                     bad((*first)->datatype, trace.datatypes.size()))) {
+        return "reference in data";
+      }
+    }
+  }
   for (const Process& process : trace.processes) {
+    for (const ReplicaRead& replica : process.replicas) {
+      if (bad(replica.data.call_path, trace.call_paths.size())) return "call path of a replica";
+    }
     if (process.world >= trace.worlds.size()) return "world of a process";
     if (bad(process.exit_call_path, trace.call_paths.size())) return "call path of an exit";
     for (const auto* events : {&process.p2p, &process.lifecycle}) {

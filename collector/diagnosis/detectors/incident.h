@@ -53,6 +53,45 @@ struct Lateness {
   int64_t elapsed_ns = 0;  // the time that the collectives span
 };
 
+// Where two copies of data differ.
+struct DataDifference {
+  TypeClass type_class = TypeClass::kUnknown;
+  // Every word that differs is known, or its sums say that it is one, and which one. Otherwise
+  // `element` is the first one that may differ, and the first one that does is not behind `last`.
+  bool exact = false;
+  uint64_t element = 0;  // kUnknown: byte
+  uint64_t last = 0;
+  // Only if exact:
+  uint64_t flipped = 0;   // the bits of the element that differ
+  bool has_ulps = false;  // floating-point: the largest distance of two elements
+  uint64_t ulps = 0;
+  bool has_values = false;  // the bits of the element on both sides
+  uint64_t deviating = 0;
+  uint64_t agreeing = 0;
+};
+
+// What is wrong with data that ranks exchanged.
+struct DataDetails {
+  bool sampled = false;     // some of it was read in part
+  bool incomplete = false;  // that of some members is not on record
+  bool exact_type = false;  // kResults: equality does not depend on rounding
+  DataDifference difference;
+  // The call paths of the two sides' calls, which may be lost, or starts of a request.
+  std::vector<uint32_t> deviating_paths;
+  std::vector<uint32_t> agreeing_paths;
+  // kNonFinite: what the first of `deviating` passed, and how it spread.
+  FirstNonFinite first;
+  size_t members = 0;              // of the communicator
+  std::vector<uint32_t> infected;  // processes whose result of the call has one
+  std::vector<uint32_t> later;     // other communicators that it reached
+  bool from_messages = false;      // `deviating` had received messages before
+  bool transfer = false;           // kResults: what was received differs from what was sent
+  bool from_sender = false;        // transfer: `deviating` is the sender of all that differs
+  uint64_t calls = 0;              // kSameInputs, kDrift: that had equal inputs in a row
+  std::string replica;             // kDrift: the name of a buffer
+  bool sizes_differ = false;       // kDrift: of that buffer
+};
+
 struct Incident {
   enum class What : uint8_t {
     kDeath,        // a process ended before the job did
@@ -83,6 +122,11 @@ struct Incident {
     kWindow,          // `agreeing` are in the synchronization of a window, and no rank moves
     kRejected,        // MPI rejected a call of `deviating` that `agreeing` need
     kTimedOut,        // `deviating` had not finalized when the time was up
+    kNonFinite,       // the first NaN or infinity in a reduction came from `deviating`
+    kResults,         // `deviating` and `agreeing` have different results that must be equal
+    kLastBits,        // so, by rounding
+    kSameInputs,      // all ranks pass the same data to reductions
+    kDrift,           // data of `deviating` that was equal on all ranks, or is meant to be, differs
     kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
   };
   What what = What::kCalls;
@@ -113,6 +157,7 @@ struct Incident {
   CreationDetails creation;                   // kStart
   SurplusDetails surplus;                     // kUnbalanced, kUnreceived, leaks
   Lateness lateness;                          // kLast
+  DataDetails data;                           // kNonFinite to kDrift
   uint64_t matching_until = 0;                // kHashes: the last number with equal hashes
   std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
 
@@ -184,6 +229,9 @@ void FindUnreceived(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindLeaks(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindTimedOut(const Analysis& analysis, std::vector<Incident>* incidents);
+// What is wrong with the data of collectives; nothing for calls that `others` explain.
+std::vector<Incident> FindDataIncidents(const Analysis& analysis,
+                                        const std::vector<Incident>& others);
 // Every rank of every world has a trace and finalized, and only its oldest records may be missing.
 bool AllFinalized(const Analysis& analysis);
 

@@ -28,6 +28,8 @@ struct DiagnoseOptions {
   bool judge_end = false;
   // Note calls with one sequence number that ranks made from different places. Usually intended.
   bool compare_call_sites = false;
+  // Judge the data that collectives exchanged, as far as it is on record.
+  bool judge_data = true;
   // The job was ended because it took longer than this; -1: it was not.
   int64_t time_limit_ns = -1;
 };

@@ -21,7 +21,7 @@ enum class Certainty : uint8_t { kProven, kLikely, kSuspected, kInconclusive };
 enum class Severity : uint8_t { kError, kNote };
 
 // What a kind is derived from; kinds.def defines the values.
-enum class KindBasis : uint8_t { kFact, kOrder, kCalls };
+enum class KindBasis : uint8_t { kFact, kOrder, kCalls, kData };
 
 // One row of kinds.def.
 enum class VerdictKind : uint8_t {

@@ -97,6 +97,24 @@ Certainty DeathCertainty(const Trace& trace, const Process& process) {
   return certain ? Certainty::kProven : Certainty::kLikely;
 }
 
+// No record of a member of the incident's communicator is damaged.
+bool AllReadable(const Analysis& analysis, const Incident& incident) {
+  const std::vector<MemberHistory>& members = analysis.histories[incident.communicator].members;
+  return std::all_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+    return analysis.trace.processes[history.process].records_unreadable == 0;
+  });
+}
+
+// Rounding may differ between ranks, though not by much: a difference whose extent is unknown may
+// be one of last bits.
+Certainty ResultCertainty(const Analysis& analysis, const Incident& incident) {
+  if (!incident.data.exact_type) {
+    return incident.data.difference.exact ? Certainty::kLikely : Certainty::kSuspected;
+  }
+  return incident.data.sampled || !AllReadable(analysis, incident) ? Certainty::kLikely
+                                                                   : Certainty::kProven;
+}
+
 Certainty BehindCertainty(const Analysis& analysis, const Incident& incident) {
   const uint32_t behind = incident.deviating.front();
   const Process& process = analysis.trace.processes[behind];
@@ -154,6 +172,18 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
     case What::kMessageSize:
       return IsOnDevice(analysis.Op(*incident.deviating_event)) ? Certainty::kLikely
                                                                 : Certainty::kProven;
+    case What::kNonFinite:
+      return incident.data.incomplete || incident.data.sampled ||
+                     incident.data.first.reduce_op == static_cast<uint16_t>(ReduceOp::kUser) ||
+                     !AllReadable(analysis, incident)
+                 ? Certainty::kLikely
+                 : Certainty::kProven;
+    case What::kResults:
+      return ResultCertainty(analysis, incident);
+    case What::kSameInputs:
+      return Certainty::kSuspected;  // all ranks may be meant to compute the same
+    case What::kLastBits:
+    case What::kDrift:
     case What::kHashes:
     case What::kCancelled:
     case What::kBuffered:

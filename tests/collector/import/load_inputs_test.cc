@@ -226,7 +226,7 @@ TEST_F(LoadInputsTest, ReportsBadFilesAndReadsTheRest) {
   Write("rings/empty.ring", {});
   Write("rings/foreign.ring", {'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u'});
   auto bytes = MakeFullRing(1, 4).Build();
-  bytes.resize(bytes.size() / 2);
+  bytes.resize(sizeof(ring::FileHeader) + 128);
   Write("rings/short.ring", bytes);
   bytes = MakeFullRing(2, 4).Build();
   PutAt(&bytes, offsetof(ring::FileHeader, version_major), uint16_t{7});

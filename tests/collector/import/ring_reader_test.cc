@@ -129,7 +129,7 @@ TEST(RingReader, CountArrayWithAMissingPartIsUnknown) {
 TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
   // A newer minor version: members have grown, and there is a section of an unknown kind.
   RingFileBuilder builder = MakeFullRing();
-  builder.header.version_minor = 9;
+  builder.header.version_minor = ring::kVersionMinor + 1;
   Bytes bytes = builder.Build();
   const size_t at = SectionAt(bytes, ring::SectionKind::kMembers);
   auto section = GetAt<ring::Section>(bytes, at);
@@ -142,9 +142,9 @@ TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
                 old.data() + i * sizeof(ring::Member), sizeof(ring::Member));
   }
   PutAt(&bytes, at, section);
-  PutAt(&bytes, offsetof(ring::FileHeader, sections) + 12 * sizeof(ring::Section),
+  PutAt(&bytes, offsetof(ring::FileHeader, sections) + 14 * sizeof(ring::Section),
         ring::Section{99, 8, 64, 1, 1, 0});
-  PutAt(&bytes, offsetof(ring::FileHeader, section_count), uint32_t{13});
+  PutAt(&bytes, offsetof(ring::FileHeader, section_count), uint32_t{15});
   PutAt(&bytes, offsetof(ring::FileHeader, file_bytes), uint64_t{bytes.size()});
   const RingSnapshot ring = Read(bytes);
   EXPECT_EQ(Problems(ring), "");

@@ -1,0 +1,31 @@
+// Compares what was read of two buffers, by their sums (proto/data_words.h).
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/model/data.h"
+
+namespace rollcall {
+
+// Bytes of one basic element, and of the parts of a complex number; 1 if unknown.
+uint32_t ElementBytes(TypeClass type_class);
+bool IsFloatingPoint(TypeClass type_class);
+// Its bytes include some without meaning, which may differ.
+bool HasPadding(TypeClass type_class);
+
+// Whether the same words were read of both, so that equal sums mean equal data.
+bool AreComparable(const DataRead& a, const DataRead& b);
+
+// Of two reads that are comparable and differ. No two elements that differ are less than `ulps`
+// apart, for a floating-point type.
+DataDifference FindDifference(const DataRead& deviating, const DataRead& agreeing);
+
+// The value of an element, as "1.5" or "0x3f"; empty for types that have no such text.
+std::string ValueText(TypeClass type_class, uint64_t bits);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_

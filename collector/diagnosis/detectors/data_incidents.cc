@@ -1,0 +1,151 @@
+// Judges the data of collectives: which numbers were NaN, and which copies differ that must not.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "collector/diagnosis/detectors/data_calls.h"
+
+namespace rollcall {
+namespace {
+
+// One read of one member.
+struct Entry {
+  uint64_t sequence = 0;
+  uint32_t start = 0;
+  uint32_t member = 0;  // position in CommunicatorHistory::members
+  uint64_t order = 0;
+  const DataRead* read = nullptr;
+  const BlockHashes* blocks = nullptr;
+
+  auto Key() const { return std::tuple(sequence, start, member, order); }
+};
+
+std::vector<Entry> EntriesOf(const Trace& trace, const CommunicatorHistory& histories) {
+  std::vector<Entry> entries;
+  for (uint32_t m = 0; m < histories.members.size(); ++m) {
+    const uint32_t index = histories.members[m].member->data;
+    if (index == kNoIndex) continue;
+    for (const DataRead& read : trace.data[index].reads) {
+      if (read.IsRead())
+        entries.push_back({read.sequence, read.start, m, read.order, &read, nullptr});
+    }
+    for (const BlockHashes& blocks : trace.data[index].blocks) {
+      entries.push_back({blocks.sequence, blocks.start, m, blocks.order, nullptr, &blocks});
+    }
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.Key() < b.Key(); });
+  return entries;
+}
+
+// Of two reads of one side, the later one counts: MPI rejected the call of the first, and its
+// number was given to another.
+void AddEntry(const Entry& entry, MemberCallData* to) {
+  if (entry.read != nullptr) {
+    // Not a persistent one, whose starts have call paths of their own.
+    if (entry.start == 0 && entry.read->call_path != to->event->call_path) return;
+    (entry.read->side == ring::DataSide::kInput ? to->input : to->result) = entry.read;
+  } else {
+    (entry.blocks->side == ring::DataSide::kInputBlocks ? to->input_blocks : to->result_blocks) =
+        entry.blocks;
+  }
+}
+
+// Whether the call's records say that its members made one call.
+bool Fits(const Analysis& analysis, const DataCall& call) {
+  if (call.event == nullptr) return false;
+  const Arguments& one = analysis.Args(*call.event);
+  return std::all_of(call.members.begin(), call.members.end(), [&](const MemberCallData& member) {
+    if (member.event == nullptr) return true;
+    const Arguments& other = analysis.Args(*member.event);
+    return other.operation == one.operation && other.reduce_op == one.reduce_op &&
+           other.root_or_peer == one.root_or_peer;
+  });
+}
+
+}  // namespace
+
+bool DataCall::HasAllInputs() const {
+  return histories->absent.empty() &&
+         std::all_of(members.begin(), members.end(),
+                     [](const MemberCallData& member) { return member.input != nullptr; });
+}
+
+bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& histories) {
+  constexpr uint32_t kOther = ring::kIsInter | ring::kIsNccl | ring::kIsWindow | ring::kIsFile;
+  return histories.ordered &&
+         (analysis.trace.communicators[histories.communicator].flags & kOther) == 0;
+}
+
+void VisitDataCalls(const Analysis& analysis, const CommunicatorHistory& histories,
+                    const std::function<void(const DataCall&)>& visit) {
+  if (!AreOfOneGroup(analysis, histories)) return;
+  const std::vector<Entry> entries = EntriesOf(analysis.trace, histories);
+  DataCall call;
+  call.histories = &histories;
+  for (size_t i = 0; i < entries.size();) {
+    call.sequence = entries[i].sequence;
+    call.start = entries[i].start;
+    call.event = nullptr;
+    call.members.assign(histories.members.size(), {});
+    for (; i < entries.size() && entries[i].sequence == call.sequence &&
+           entries[i].start == call.start;
+         ++i) {
+      MemberCallData& member = call.members[entries[i].member];
+      member.event = histories.members[entries[i].member].At(call.sequence);
+      if (member.event == nullptr) continue;
+      call.event = member.event;
+      AddEntry(entries[i], &member);
+    }
+    if (Fits(analysis, call)) visit(call);
+  }
+}
+
+uint32_t DataCall::PathOf(size_t member) const {
+  const MemberCallData& of = members[member];
+  for (const DataRead* read : {of.input, of.result}) {
+    if (read != nullptr && read->call_path != kNoIndex) return read->call_path;
+  }
+  return of.event == nullptr ? kNoIndex : of.event->call_path;
+}
+
+Incident DataIncident(const DataCall& call, Incident::What what,
+                      const std::vector<size_t>& deviating, const std::vector<size_t>& agreeing) {
+  Incident incident;
+  incident.what = what;
+  incident.communicator = call.histories->communicator;
+  incident.sequence = call.sequence;
+  incident.start = call.start;
+  incident.data.members = call.members.size();
+  for (const size_t m : deviating) {
+    incident.deviating.push_back(call.ProcessOf(m));
+    incident.data.deviating_paths.push_back(call.PathOf(m));
+  }
+  for (const size_t m : agreeing) {
+    incident.agreeing.push_back(call.ProcessOf(m));
+    incident.data.agreeing_paths.push_back(call.PathOf(m));
+  }
+  incident.deviating_event = call.event;
+  if (!agreeing.empty()) incident.agreeing_event = call.event;
+  return incident;
+}
+
+std::vector<Incident> FindDataIncidents(const Analysis& analysis,
+                                        const std::vector<Incident>& others) {
+  std::vector<Incident> found;
+  if (!analysis.trace.data.empty()) {
+    FindNonFinite(analysis, &found);
+    for (const CommunicatorHistory& histories : analysis.histories) {
+      if (histories.members.size() < 2) continue;
+      FindDifferingData(analysis, histories, &found);
+      FindSameInputs(analysis, histories, &found);
+    }
+  }
+  FindReplicaDrift(analysis, &found);
+  std::erase_if(found, [&](const Incident& incident) {
+    return Explained(others, incident.communicator, incident.sequence);
+  });
+  return found;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,267 @@
+// Finds the first NaN or infinity that a member passed to a reduction while the inputs of others
+// were finite. Where a process got one from a reduction or another collective before, it only
+// passed it on.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "collector/diagnosis/detectors/data_calls.h"
+
+namespace rollcall {
+namespace {
+
+using CallKey = std::tuple<uint32_t, uint64_t, uint32_t>;  // communicator, number, start
+
+// A buffer with a NaN or an infinity.
+struct Sighting {
+  uint64_t order = 0;  // 0: its record is lost, so it is older than all others
+  int64_t at_ns = kNoTime;
+  bool input = false;  // of a reduction
+  uint32_t communicator = kNoIndex;
+  uint32_t member = kNoIndex;  // into Trace::members
+  FirstNonFinite what;
+
+  auto Place() const { return std::tuple(order, at_ns, what.sequence, what.start, !input); }
+};
+
+bool IsMinOrMax(uint16_t reduce_op) {
+  return reduce_op == static_cast<uint16_t>(ReduceOp::kMin) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMax) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMinloc) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMaxloc);
+}
+
+// Infinity is the neutral element of MPI_MIN and MPI_MAX: programs pass it for "no value".
+bool IsNeutral(const FirstNonFinite& what) { return what.nans == 0 && IsMinOrMax(what.reduce_op); }
+
+// An input that is not finite makes the result not finite.
+bool MustSpread(uint16_t reduce_op) {
+  return reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kProd);
+}
+
+bool IsReduction(Operation operation) {
+  return Reduces(FindOperation(static_cast<uint16_t>(operation)).rule);
+}
+
+FirstNonFinite Describe(const Analysis& analysis, const DataRead& read, const Event* event) {
+  FirstNonFinite what;
+  what.sequence = read.sequence;
+  what.start = read.start;
+  what.at_ns = read.at_ns;
+  what.call_path = read.call_path;
+  what.reading = read.reading;
+  what.element = read.non_finite;
+  what.bits = read.non_finite_bits;
+  what.nans = read.nans;
+  what.infinities = read.infinities;
+  if (event == nullptr) return what;
+  const Arguments& arguments = analysis.Args(*event);
+  const bool receives = arguments.send_datatype == kNoIndex;
+  what.operation = arguments.operation;
+  what.reduce_op = arguments.reduce_op;
+  what.datatype = receives ? arguments.recv_datatype : arguments.send_datatype;
+  what.count = receives ? arguments.recv_count : arguments.send_count;
+  return what;
+}
+
+class NonFiniteFinder {
+ public:
+  NonFiniteFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents), first_(analysis.trace.processes.size()) {}
+
+  void Find() {
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      for (const MemberHistory& history : histories.members) LookAt(histories, history);
+    }
+    std::map<CallKey, std::vector<uint32_t>> origins;  // processes
+    for (uint32_t p = 0; p < first_.size(); ++p) {
+      if (!first_[p] || !first_[p]->input || ambiguous_.contains(p)) continue;
+      const Sighting& first = *first_[p];
+      origins[{first.communicator, first.what.sequence, first.what.start}].push_back(p);
+    }
+    // Later ones on a communicator may come from the first by ways that are not recorded.
+    uint32_t last = kNoIndex;
+    for (const auto& [key, processes] : origins) {
+      if (std::exchange(last, std::get<0>(key)) == std::get<0>(key)) continue;
+      Judge(key, processes);
+    }
+  }
+
+ private:
+  void LookAt(const CommunicatorHistory& histories, const MemberHistory& history) {
+    if (history.member->data == kNoIndex) return;
+    const MemberData& data = analysis_.trace.data[history.member->data];
+    const auto on_record = [&](const FirstNonFinite& what, ring::DataSide side) {
+      return std::any_of(data.reads.begin(), data.reads.end(), [&](const DataRead& read) {
+        return read.side == side && read.sequence == what.sequence && read.start == what.start;
+      });
+    };
+    if (data.input && !on_record(*data.input, ring::DataSide::kInput)) {
+      See(histories, history, 0, *data.input, true);
+    }
+    if (data.result && !on_record(*data.result, ring::DataSide::kResult)) {
+      See(histories, history, 0, *data.result, false);
+    }
+    for (const DataRead& read : data.reads) {
+      sampled_ |= read.reading == ring::DataReading::kSampled;
+      if (!read.IsRead() || read.IsFinite()) continue;
+      const FirstNonFinite what = Describe(analysis_, read, history.At(read.sequence));
+      const bool input = read.side == ring::DataSide::kInput;
+      // What is sent by a call that computes nothing says nothing.
+      if (input && !IsReduction(what.operation)) continue;
+      See(histories, history, read.order, what, input);
+    }
+  }
+
+  void See(const CommunicatorHistory& histories, const MemberHistory& history, uint64_t order,
+           const FirstNonFinite& what, bool input) {
+    if (IsNeutral(what)) return;
+    touched_[histories.communicator].push_back(history.process);
+    const Sighting seen{order, what.at_ns, input, histories.communicator, history.member_index,
+                        what};
+    std::optional<Sighting>& first = first_[history.process];
+    if (first && order == 0 && first->order == 0 && first->communicator != seen.communicator &&
+        (first->at_ns == kNoTime || seen.at_ns == kNoTime)) {
+      ambiguous_.insert(history.process);
+    }
+    if (!first || seen.Place() < first->Place()) first = seen;
+  }
+
+  enum class State { kFinite, kNonFinite, kUnknown };
+
+  // The input of a member in the call of `key`.
+  State InputOf(const MemberHistory& history, const CallKey& key) const {
+    if (history.member->data == kNoIndex) return State::kUnknown;
+    const MemberData& data = analysis_.trace.data[history.member->data];
+    const DataRead* input = ReadOf(data, key, ring::DataSide::kInput);
+    if (input != nullptr) return input->IsFinite() ? State::kFinite : State::kNonFinite;
+    const auto [communicator, sequence, start] = key;
+    if (!data.counted || data.unread != 0 || start != 0 || history.entered < sequence) {
+      return State::kUnknown;
+    }
+    if (!data.input) return State::kFinite;
+    if (data.input->start != 0) return State::kUnknown;
+    if (data.input->sequence == sequence) return State::kNonFinite;
+    return data.input->sequence > sequence ? State::kFinite : State::kUnknown;
+  }
+
+  State ResultOf(const MemberHistory& history, const CallKey& key) const {
+    if (history.member->data == kNoIndex) return State::kUnknown;
+    const MemberData& data = analysis_.trace.data[history.member->data];
+    const DataRead* result = ReadOf(data, key, ring::DataSide::kResult);
+    if (result != nullptr) return result->IsFinite() ? State::kFinite : State::kNonFinite;
+    const bool same = data.result && data.result->sequence == std::get<1>(key) &&
+                      data.result->start == std::get<2>(key);
+    return same ? State::kNonFinite : State::kUnknown;
+  }
+
+  static const DataRead* ReadOf(const MemberData& data, const CallKey& key, ring::DataSide side) {
+    const DataRead* found = nullptr;
+    for (const DataRead& read : data.reads) {
+      if (read.side == side && read.sequence == std::get<1>(key) &&
+          read.start == std::get<2>(key) && read.IsRead()) {
+        found = &read;
+      }
+    }
+    return found;
+  }
+
+  void Judge(const CallKey& key, const std::vector<uint32_t>& origins) {
+    const CommunicatorHistory& histories = analysis_.histories[std::get<0>(key)];
+    if (!AreOfOneGroup(analysis_, histories)) return;
+    const FirstNonFinite& what = first_[origins.front()]->what;
+    std::vector<const MemberHistory*> finite;
+    std::vector<uint32_t> infected;
+    bool unknown = !histories.absent.empty();
+    bool any_finite_result = false;
+    for (const MemberHistory& history : histories.members) {
+      const State result = ResultOf(history, key);
+      if (result == State::kNonFinite) infected.push_back(history.process);
+      any_finite_result |= result == State::kFinite;
+      if (Contains(origins, history.process)) continue;
+      switch (InputOf(history, key)) {
+        case State::kFinite:
+          finite.push_back(&history);
+          break;
+        case State::kNonFinite:
+          return;  // it was not finite on all of them, or it was passed on by some
+        case State::kUnknown:
+          unknown = true;
+      }
+    }
+    if (finite.empty()) return;
+    if (infected.empty() && (any_finite_result || !MustSpread(what.reduce_op))) return;
+    Incident incident;
+    incident.what = Incident::What::kNonFinite;
+    incident.communicator = histories.communicator;
+    incident.sequence = what.sequence;
+    incident.start = what.start;
+    incident.data.first = what;
+    incident.data.members = histories.members.size() + histories.absent.size();
+    incident.data.infected = std::move(infected);
+    incident.data.sampled = sampled_;
+    for (const uint32_t p : origins) {
+      incident.deviating.push_back(p);
+      incident.data.deviating_paths.push_back(first_[p]->what.call_path);
+      unknown |= MayHaveBeenEarlier(p);
+      const std::vector<Channel>& channels = analysis_.trace.processes[p].channels;
+      incident.data.from_messages |=
+          std::any_of(channels.begin(), channels.end(),
+                      [](const Channel& channel) { return channel.received != 0; });
+    }
+    incident.data.incomplete = unknown;
+    for (const MemberHistory* history : finite) {
+      const Event* event = history->At(what.sequence);
+      const DataRead* input =
+          history->member->data == kNoIndex
+              ? nullptr
+              : ReadOf(analysis_.trace.data[history->member->data], key, ring::DataSide::kInput);
+      if (event == nullptr && input == nullptr) continue;
+      incident.agreeing.push_back(history->process);
+      incident.data.agreeing_paths.push_back(input != nullptr ? input->call_path
+                                                              : event->call_path);
+    }
+    const MemberHistory* own = analysis_.HistoryOf(histories.communicator, origins.front());
+    incident.deviating_event = own == nullptr ? nullptr : own->At(what.sequence);
+    for (const auto& touched : touched_) {
+      const uint32_t communicator = touched.first;
+      if (communicator == histories.communicator) continue;
+      const bool passed_on =
+          std::any_of(touched.second.begin(), touched.second.end(),
+                      [&](uint32_t p) { return first_[p]->communicator != communicator; });
+      if (passed_on) incident.data.later.push_back(communicator);
+    }
+    incidents_.push_back(std::move(incident));
+  }
+
+  // Whether a buffer of the process that was not read may have had one before.
+  bool MayHaveBeenEarlier(uint32_t process) const {
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      for (const MemberHistory& history : histories.members) {
+        if (history.process != process || history.member->data == kNoIndex) continue;
+        const MemberData& data = analysis_.trace.data[history.member->data];
+        if (!data.counted || data.unread != 0) return true;
+      }
+    }
+    return false;
+  }
+
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  std::vector<std::optional<Sighting>> first_;         // by process
+  std::set<uint32_t> ambiguous_;                       // processes of which it is unknown
+  std::map<uint32_t, std::vector<uint32_t>> touched_;  // processes by communicator
+  bool sampled_ = false;
+};
+
+}  // namespace
+
+void FindNonFinite(const Analysis& analysis, std::vector<Incident>* incidents) {
+  NonFiniteFinder(analysis, incidents).Find();
+}
+
+}  // namespace rollcall

@@ -1,0 +1,96 @@
+#include "collector/diagnosis/wording/data_text.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "collector/diagnosis/detectors/data_compare.h"
+#include "collector/diagnosis/wording/call_text.h"
+#include "collector/diagnosis/wording/describe.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+std::string CallOf(const Analysis& analysis, const Incident& incident) {
+  if (!incident.data.replica.empty()) {
+    return fmt::format("rollcall_replica \"{}\" #{}", incident.data.replica, incident.sequence);
+  }
+  if (incident.deviating_event != nullptr) return CallText(analysis, *incident.deviating_event);
+  return fmt::format("{} #{}", OperationName(incident.data.first.operation), incident.sequence);
+}
+
+void AddDataSites(const Analysis& analysis, const Incident& incident,
+                  const std::vector<uint32_t>& processes, const std::vector<uint32_t>& paths,
+                  bool culprit, std::vector<Site>* sites) {
+  std::map<uint64_t, size_t> known;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const auto [entry, added] = known.emplace(analysis.sites.Id(paths[i]), sites->size());
+    if (added) {
+      Site site;
+      site.culprit = culprit;
+      site.call_path = paths[i];
+      site.frame = analysis.sites.UserFrame(paths[i]);
+      site.communicator = incident.communicator;
+      site.what = CallOf(analysis, incident);
+      sites->push_back(std::move(site));
+    }
+    (*sites)[entry->second].ranks.push_back(analysis.RankOf(processes[i]));
+  }
+}
+
+}  // namespace
+
+Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictKind kind) {
+  Finding finding = Draft(analysis, incident, kind);
+  if (finding.operation == Operation::kNone) finding.operation = incident.data.first.operation;
+  // That a rank ended since has nothing to do with it.
+  finding.culprit_gone = false;
+  finding.sites.clear();
+  AddDataSites(analysis, incident, incident.agreeing, incident.data.agreeing_paths, false,
+               &finding.sites);
+  AddDataSites(analysis, incident, incident.deviating, incident.data.deviating_paths, !incident.tie,
+               &finding.sites);
+  for (Site& site : finding.sites) Normalize(&site.ranks);
+  if (incident.data.sampled) {
+    finding.notes.emplace_back("a part of the data was read (--data=sampled)");
+  }
+  return finding;
+}
+
+std::string DifferenceText(const Incident& incident) {
+  const DataDifference& difference = incident.data.difference;
+  const std::string_view unit = ElementBytes(difference.type_class) == 1 ? "byte" : "element";
+  if (!difference.exact) {
+    return difference.element == difference.last
+               ? fmt::format("the first difference is in {} {}", unit, difference.element)
+               : fmt::format("the first difference is between {}s {} and {}", unit,
+                             difference.element, difference.last);
+  }
+  // Without the words, this is a conclusion from their sums.
+  std::string text = fmt::format(
+      "{} in {} {}",
+      difference.has_values ? "the first difference is" : "by the sums, one word differs,", unit,
+      difference.element);
+  if (difference.has_values) {
+    text += fmt::format(": {}, not {}", ValueText(difference.type_class, difference.deviating),
+                        ValueText(difference.type_class, difference.agreeing));
+  }
+  text += fmt::format(" (bits {:#x}", difference.flipped);
+  if (difference.has_ulps) {
+    text += fmt::format("; {} ulp{}", difference.ulps, difference.ulps == 1 ? "" : "s");
+  }
+  return text + ")";
+}
+
+std::string NonFiniteText(const Trace& trace, const FirstNonFinite& first) {
+  if (first.datatype != kNoIndex) {
+    const TypeClass type = FindBasicType(trace.datatypes[first.datatype].basic).type_class;
+    if (IsFloatingPoint(type)) return ValueText(type, first.bits);
+  }
+  return first.nans != 0 ? "nan" : "inf";
+}
+
+}  // namespace rollcall
