@@ -14,6 +14,9 @@ namespace rollcall::env {
   X(kStackDepth, "ROLLCALL_STACK_DEPTH", "32", "frames kept per call path, at most 64")          \
   X(kPython, "ROLLCALL_PYTHON", "1", "0: call paths hold no Python frames")                      \
   X(kGpu, "ROLLCALL_GPU", "1", "0: do not observe devices; marks: also use completion marks")    \
+  X(kData, "ROLLCALL_DATA", "off", "off, sampled or full: read the data of collectives")         \
+  X(kDataScope, "ROLLCALL_DATA_SCOPE", "",                                                       \
+    "functions and communicators whose data is read, separated by commas; empty: all")           \
   X(kNcclPlugin, "ROLLCALL_NCCL_PLUGIN", "1", "0: NCCL does not load the shim as its profiler")  \
   X(kForkAgent, "ROLLCALL_FORK_AGENT", "auto",                                                   \
     "auto: Open MPI runs ranks under `rollcall exec` where other nodes or an older kernel need " \

@@ -1,17 +1,38 @@
-/* Tells rollcall what a process does: the test that it runs, the step of a solver.
+/* Tells rollcall what a process does, like the test that it runs, and what is in its buffers.
  *
  *   #include <rollcall/rollcall.h>
  *   rollcall_phase("tests/halo.c::exchange");
+ *   rollcall_elements(gradient, sizeof(gradient), "float16");
+ *   rollcall_replica("parameters", parameters, sizeof(parameters));
  *
- * The verdict on a hang then says which ranks were in which phase. Nothing has to be linked; before
- * glibc 2.34, dlsym() is in libdl (-ldl). Without librollcall.so in the process, or on another
- * system than Linux, the call does nothing. C89 and later, C++98 and later; gcc and clang. */
+ * The verdict on a hang then says which ranks were in which phase, and `--data` finds more. Nothing
+ * has to be linked; before glibc 2.34, dlsym() is in libdl (-ldl). Without librollcall.so in the
+ * process, or on another system than Linux, the calls do nothing. C89 and later, C++98 and later;
+ * gcc and clang.
+ *
+ * The functions may be called by any thread, before MPI_Init, and after MPI_Finalize. They report
+ * no errors. rollcall_phase() and rollcall_elements() are async-signal-safe, except for the first
+ * call of each in a source file, which calls dlsym(). */
 #ifndef ROLLCALL_ROLLCALL_H_
 #define ROLLCALL_ROLLCALL_H_
 
+#include <stddef.h>
+
 #if defined(__linux__)
 #include <dlfcn.h>
-#include <stddef.h>
+
+/* For the functions below: looks `name` up once, and keeps it in two static variables of the
+ * caller. Returns NULL if it does not exist. A weak reference would need no dlsym(), but linkers
+ * resolve it to 0 in executables that are not position-independent. */
+static __inline__ void* rollcall_find_(const char* name, int* searched, void** found) {
+  if (!__atomic_load_n(searched, __ATOMIC_ACQUIRE)) {
+    /* NULL is RTLD_DEFAULT, which dlfcn.h defines with _GNU_SOURCE only. */
+    __atomic_store_n(found, dlsym(NULL, name), __ATOMIC_RELAXED);
+    dlerror(); /* clears the error of a missing name */
+    __atomic_store_n(searched, 1, __ATOMIC_RELEASE);
+  }
+  return __atomic_load_n(found, __ATOMIC_RELAXED);
+}
 #endif
 
 /* From now on the process is in the phase `text`: UTF-8, of which the first 255 bytes are copied.
@@ -19,29 +40,62 @@
  * there are in the same phase. A phase FILE::TEST is a test, which the JUnit report names. A remark
  * "before: TEXT" says that the process has failed in an earlier phase.
  *
- * Any thread; the text is the process'. Of calls at the same moment, one may be ignored. May be
- * called before MPI_Init and after MPI_Finalize. Async-signal-safe except for the first call in
- * each source file, which calls dlsym(). Reports no errors. */
+ * The text is the process'. Of calls at the same moment, one may be ignored. */
 static __inline__ void rollcall_phase(const char* text) {
 #if defined(__linux__)
-  /* A weak reference would need no dlsym(), but linkers resolve it to 0 in executables that are not
-   * position-independent. */
   static int searched;
   static void* found;
   union {
     void* object;
     void (*function)(const char*);
   } phase;
-  if (!__atomic_load_n(&searched, __ATOMIC_ACQUIRE)) {
-    /* NULL is RTLD_DEFAULT, which dlfcn.h defines with _GNU_SOURCE only. */
-    __atomic_store_n(&found, dlsym(NULL, "rollcall_phase"), __ATOMIC_RELAXED);
-    dlerror(); /* clears the error of a missing name */
-    __atomic_store_n(&searched, 1, __ATOMIC_RELEASE);
-  }
-  phase.object = __atomic_load_n(&found, __ATOMIC_RELAXED);
+  phase.object = rollcall_find_("rollcall_phase", &searched, &found);
   if (phase.object) phase.function(text);
 #else
   (void)text;
+#endif
+}
+
+/* From now on the `bytes` bytes at `buffer` are numbers of `type` wherever the process passes them
+ * to MPI as MPI_BYTE or by another type that says nothing about them: "float16", "bfloat16",
+ * "float32" or "float64". NaN and Inf in them are then found as in MPI's own types. Of several
+ * calls for an address, the last one counts; a `type` of NULL ends it, and has to precede other use
+ * of the memory. The type's name is not kept. Does nothing without --data. */
+static __inline__ void rollcall_elements(const void* buffer, size_t bytes, const char* type) {
+#if defined(__linux__)
+  static int searched;
+  static void* found;
+  union {
+    void* object;
+    void (*function)(const void*, size_t, const char*);
+  } elements;
+  elements.object = rollcall_find_("rollcall_elements", &searched, &found);
+  if (elements.object) elements.function(buffer, bytes, type);
+#else
+  (void)buffer;
+  (void)bytes;
+  (void)type;
+#endif
+}
+
+/* Says that the `bytes` bytes at `buffer` are now equal on all ranks that make this call with this
+ * `name`: the n-th calls with a name are compared with each other. No communication: the call reads
+ * the buffer, and keeps neither its address nor that of the name, of which the first 63 bytes
+ * count. Does nothing without --data. */
+static __inline__ void rollcall_replica(const char* name, const void* buffer, size_t bytes) {
+#if defined(__linux__)
+  static int searched;
+  static void* found;
+  union {
+    void* object;
+    void (*function)(const char*, const void*, size_t);
+  } replica;
+  replica.object = rollcall_find_("rollcall_replica", &searched, &found);
+  if (replica.object) replica.function(name, buffer, bytes);
+#else
+  (void)name;
+  (void)buffer;
+  (void)bytes;
 #endif
 }
 

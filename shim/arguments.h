@@ -54,6 +54,10 @@ struct Arguments {
   bool has_peer2 = false;
   bool has_status = false;  // MPI_STATUS_IGNORE is a null pointer in Open MPI
   bool large = false;       // counts are MPI_Count
+  // Read only of calls that have them, so that no other call has the cost of an initial value.
+  const void* buffer;       // NOLINT: of a call with one buffer
+  const void* displs;       // NOLINT: int[] or MPI_Aint[]; an Alltoall's: of the receive buffer
+  const void* send_displs;  // NOLINT
 };
 
 }  // namespace rollcall::shim

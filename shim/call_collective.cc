@@ -1,6 +1,7 @@
 // Begin and End of all calls that advance the counter of a communicator, window or file.
 #include "shim/call.h"
 #include "shim/call_paths.h"
+#include "shim/data/call_data.h"
 #include "shim/process.h"
 
 namespace rollcall::shim::calls {
@@ -50,6 +51,23 @@ void LeaveFlight(Call* call) {
   if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = nullptr;
 }
 
+void EnterRequest(Call* call, const Arguments& a) {
+  Library* library = call->library;
+  const uint64_t handle = library->Load(a.request);
+  const uint32_t slot = AddRequest(library, handle, call->record, call->comm,
+                                   {.persistent = call->info->kind == Kind::kPersistentCollective});
+  if (__builtin_expect(g_process.data, 0)) data::EnterRequest(*call, a, slot, handle);
+}
+
+// A blocking collective has its result now; of the others, EnterRequest() takes care.
+ROLLCALL_COLD void EndData(const Call& call, const Arguments& a, int result) {
+  if (result != 0) {
+    data::FailCall(call);
+  } else if (call.info->kind == Kind::kCollective) {
+    data::EndCall(call, a);
+  }
+}
+
 // Enters the request, communicator, window or file that the call created.
 [[gnu::noinline]] void EnterResult(Call* call, const Arguments& a) {
   Library* library = call->library;
@@ -61,11 +79,8 @@ void LeaveFlight(Call* call) {
   switch (kind) {
     case Kind::kNonblocking:
     case Kind::kFileNonblocking:
-      AddRequest(library, library->Load(a.request), call->record, call->comm, {});
-      return;
     case Kind::kPersistentCollective:
-      AddRequest(library, library->Load(a.request), call->record, call->comm, {.persistent = true});
-      return;
+      return EnterRequest(call, a);
     case Kind::kCreateCommNonblocking:
       AddRequest(library, library->Load(a.request), call->record, call->comm,
                  {.new_comm = a.new_comm});
@@ -121,6 +136,7 @@ void BeginCollective(Call* call, const Arguments& a) {
   if (comm == nullptr) return;
   if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = comm;
   if (Frees(kind) && g_process.multiple_threads) UnregisterComm(comm);
+  if (__builtin_expect(g_process.data, 0)) data::BeginCall(*call, a);
 }
 
 void EndCollective(Call* call, const Arguments& a, int result) {
@@ -136,6 +152,7 @@ void EndCollective(Call* call, const Arguments& a, int result) {
       if (result == 0 && !g_process.multiple_threads) UnregisterComm(comm);
     }
   }
+  if (__builtin_expect(g_process.data, 0)) EndData(*call, a, result);
   const bool plain = kind == Kind::kCollective || kind == Kind::kWindow || kind == Kind::kFile;
   if (!plain && result == 0) EnterResult(call, a);
 }

@@ -34,6 +34,14 @@ struct Comm {
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
   RollingHashes hashes;
+  // What data was read of results that are equal on all members (ring::DataMember::recent). Changed
+  // by the holder of a data::DataLog, except for `pending`.
+  struct Results {
+    uint64_t hash = 0;
+    uint64_t count = 0;
+    uint32_t pending = 0;  // calls that were entered and are not complete
+    bool unknown = false;  // one was not read
+  } results;
   uint32_t made_by = 0;            // result of HandleFreed, while it is being freed
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the most recently used ring::GpuProgress
   bool asynchronous = false;       // NCCL: has returned ncclInProgress

@@ -49,7 +49,7 @@ void ReturnSlot(uint32_t slot) {
 }
 constinit const TypeInfo kUnknownType{};
 constinit const TypeInfo kNullType{
-    static_cast<uint16_t>(BasicType::kMPI_DATATYPE_NULL), 0, 0, 0, {}};
+    static_cast<uint16_t>(BasicType::kMPI_DATATYPE_NULL), 0, 0, 0, {}, nullptr};
 
 TypeInfo FromBasic(const BasicTypeInfo& basic) {
   TypeInfo info;
@@ -94,48 +94,39 @@ struct Builder {
 
 // Combiner numbers after NAMED: both libraries use the standard's order (MPI 4.0, table 5.1), with
 // different starting points and gaps, so each has its own list.
-enum class Combiner {
-  kOther,
-  kDup,
-  kContiguous,
-  kVector,
-  kIndexed,
-  kIndexedBlock,
-  kStruct,
-  kSubarray,
-  kResized
-};
-
-Combiner CombinerOf(const Library& library, int value) {
+TypeShape ShapeOf(const Library& library, int value) {
   if (library.abi.flavor == ring::Flavor::kOpenMpi) {
     // ompi/include/mpi.h: NAMED 0, DUP, CONTIGUOUS, VECTOR, HVECTOR_INTEGER, HVECTOR, INDEXED,
     // HINDEXED_INTEGER, HINDEXED, INDEXED_BLOCK, STRUCT_INTEGER, STRUCT, SUBARRAY, DARRAY,
     // F90_REAL, F90_COMPLEX, F90_INTEGER, RESIZED, HINDEXED_BLOCK.
     switch (value) {
       case 1:
-        return Combiner::kDup;
+        return TypeShape::kDup;
       case 2:
-        return Combiner::kContiguous;
+        return TypeShape::kContiguous;
       case 3:
+        return TypeShape::kVector;
       case 4:
       case 5:
-        return Combiner::kVector;
+        return TypeShape::kHvector;
       case 6:
+        return TypeShape::kIndexed;
       case 7:
       case 8:
-        return Combiner::kIndexed;
+        return TypeShape::kHindexed;
       case 9:
+        return TypeShape::kIndexedBlock;
       case 18:
-        return Combiner::kIndexedBlock;
+        return TypeShape::kHindexedBlock;
       case 10:
       case 11:
-        return Combiner::kStruct;
+        return TypeShape::kStruct;
       case 12:
-        return Combiner::kSubarray;
+        return TypeShape::kSubarray;
       case 17:
-        return Combiner::kResized;
+        return TypeShape::kResized;
       default:
-        return Combiner::kOther;
+        return TypeShape::kOther;
     }
   }
   // MPICH mpi.h: NAMED 1, DUP, CONTIGUOUS, VECTOR, HVECTOR_INTEGER, HVECTOR, INDEXED,
@@ -143,69 +134,75 @@ Combiner CombinerOf(const Library& library, int value) {
   // F90_COMPLEX, F90_INTEGER, RESIZED, HINDEXED_BLOCK.
   switch (value) {
     case 2:
-      return Combiner::kDup;
+      return TypeShape::kDup;
     case 3:
-      return Combiner::kContiguous;
+      return TypeShape::kContiguous;
     case 4:
+      return TypeShape::kVector;
     case 5:
     case 6:
-      return Combiner::kVector;
+      return TypeShape::kHvector;
     case 7:
+      return TypeShape::kIndexed;
     case 8:
     case 9:
-      return Combiner::kIndexed;
+      return TypeShape::kHindexed;
     case 10:
+      return TypeShape::kIndexedBlock;
     case 19:
-      return Combiner::kIndexedBlock;
+      return TypeShape::kHindexedBlock;
     case 11:
     case 12:
-      return Combiner::kStruct;
+      return TypeShape::kStruct;
     case 13:
-      return Combiner::kSubarray;
+      return TypeShape::kSubarray;
     case 18:
-      return Combiner::kResized;
+      return TypeShape::kResized;
     default:
-      return Combiner::kOther;
+      return TypeShape::kOther;
   }
 }
 
 TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t text_size);
 
 // The integers of Type_get_contents, by combiner (MPI 4.0, 5.1.13).
-void Combine(Combiner combiner, const int* ints, int count, const TypeInfo* types, int type_count,
+void Combine(TypeShape shape, const int* ints, int count, const TypeInfo* types, int type_count,
              Builder* builder) {
   if (type_count < 1) {
     builder->unknown = true;
     return;
   }
-  switch (combiner) {
-    case Combiner::kDup:
-    case Combiner::kResized:
+  switch (shape) {
+    case TypeShape::kDup:
+    case TypeShape::kResized:
       builder->Add(types[0], 1);
       return;
-    case Combiner::kContiguous:
+    case TypeShape::kContiguous:
       if (count >= 1) return builder->Add(types[0], static_cast<uint64_t>(ints[0]));
       break;
-    case Combiner::kVector:
-    case Combiner::kIndexedBlock:
+    case TypeShape::kVector:
+    case TypeShape::kHvector:
+    case TypeShape::kIndexedBlock:
+    case TypeShape::kHindexedBlock:
       if (count >= 2) {
         return builder->Add(types[0],
                             static_cast<uint64_t>(ints[0]) * static_cast<uint64_t>(ints[1]));
       }
       break;
-    case Combiner::kIndexed: {
+    case TypeShape::kIndexed:
+    case TypeShape::kHindexed: {
       uint64_t total = 0;
       for (int i = 0; count >= 1 && i < ints[0] && 1 + i < count; ++i) {
         total += static_cast<uint64_t>(ints[1 + i]);
       }
       return builder->Add(types[0], total);
     }
-    case Combiner::kStruct:
+    case TypeShape::kStruct:
       for (int i = 0; count >= 1 && i < ints[0] && 1 + i < count && i < type_count; ++i) {
         builder->Add(types[i], static_cast<uint64_t>(ints[1 + i]));
       }
       return;
-    case Combiner::kSubarray: {
+    case TypeShape::kSubarray: {
       // ndims, sizes[], subsizes[], starts[], order
       uint64_t total = 1;
       for (int i = 0; count >= 1 && i < ints[0] && 1 + ints[0] + i < count; ++i) {
@@ -213,7 +210,7 @@ void Combine(Combiner combiner, const int* ints, int count, const TypeInfo* type
       }
       return builder->Add(types[0], total);
     }
-    case Combiner::kOther:
+    case TypeShape::kOther:
       break;
   }
   builder->unknown = true;
@@ -228,16 +225,24 @@ void FreeIfDerived(Library* library, uint64_t handle) {
   }
 }
 
+// False if the library cannot tell it.
+bool QueryExtent(const Library& library, uint64_t handle, int64_t* extent) {
+  int64_t lower_bound = 0;
+  return library.query.Type_get_extent != nullptr &&
+         library.query.Type_get_extent(handle, &lower_bound, extent) == 0;
+}
+
 TypeInfo FromContents(Library* library, uint64_t handle, int ints, int addresses, int type_count,
                       int combiner, int depth, char* text, size_t text_size) {
   TypeInfo info;
   auto* memory = static_cast<char*>(calloc(
       1, (static_cast<size_t>(ints) + 2) * sizeof(int) + static_cast<size_t>(addresses + 1) * 8 +
-             static_cast<size_t>(type_count + 1) * (8 + sizeof(TypeInfo))));
+             static_cast<size_t>(type_count + 1) * (16 + sizeof(TypeInfo))));
   if (memory == nullptr) return info;
   auto* parts = reinterpret_cast<TypeInfo*>(memory);
   auto* handles = reinterpret_cast<uint64_t*>(parts + type_count + 1);
-  auto* places = reinterpret_cast<int64_t*>(handles + type_count + 1);
+  auto* maps = reinterpret_cast<const TypeMap**>(handles + type_count + 1);
+  auto* places = reinterpret_cast<int64_t*>(maps + type_count + 1);
   auto* values = reinterpret_cast<int*>(places + addresses + 1);
   Builder builder;
   if (library->query.Type_get_contents(handle, ints, addresses, type_count, values, places,
@@ -246,9 +251,15 @@ TypeInfo FromContents(Library* library, uint64_t handle, int ints, int addresses
     for (int i = 0; i < type_count; ++i) {
       const uint64_t part = library->At(handles, static_cast<uint64_t>(i));
       parts[i] = Derive(library, part, depth + 1, inner, sizeof(inner));
+      maps[i] = parts[i].map;
       FreeIfDerived(library, part);
     }
-    Combine(CombinerOf(*library, combiner), values, ints, parts, type_count, &builder);
+    const TypeShape shape = ShapeOf(*library, combiner);
+    Combine(shape, values, ints, parts, type_count, &builder);
+    int64_t extent = 0;
+    if (g_process.data && QueryExtent(*library, handle, &extent)) {
+      info.map = MakeTypeMap(shape, {values, ints, places, addresses, maps, type_count}, extent);
+    }
     if (text != nullptr) {
       if (builder.mixed || type_count != 1) {
         snprintf(text, text_size, "struct of %llu basics",
@@ -264,7 +275,7 @@ TypeInfo FromContents(Library* library, uint64_t handle, int ints, int addresses
     builder.unknown = true;
   }
   free(memory);
-  if (builder.unknown) return info;
+  if (builder.unknown) return {};
   info.basics = builder.basics;
   info.uniform = builder.mixed ? 0 : builder.uniform;
   info.basic = builder.mixed ? 0 : builder.basic;
@@ -292,7 +303,15 @@ TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t
   // An alias, which some libraries report.
   if (strcmp(name, "MPI_LONG_LONG_INT") == 0) memcpy(name, "MPI_LONG_LONG", 14);
   for (const BasicTypeInfo& basic : kBasicTypes) {
-    if (basic.name == name) return FromBasic(basic);
+    if (basic.name != name) continue;
+    TypeInfo info = FromBasic(basic);
+    int size = 0;
+    int64_t extent = 0;
+    if (g_process.data && query.Type_size != nullptr && query.Type_size(handle, &size) == 0 &&
+        QueryExtent(*library, handle, &extent)) {
+      info.map = MakeTypeMap(basic, static_cast<uint64_t>(size), extent);
+    }
+    return info;
   }
   return {};
 }

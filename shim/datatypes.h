@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "proto/signature.h"
+#include "shim/data/type_map.h"
 #include "shim/library.h"
 
 namespace rollcall::shim {
@@ -15,6 +16,8 @@ struct TypeInfo {
   uint32_t uniform = 0;  // TypeClass if all basic elements are of one class, else 0
   uint64_t basics = 0;   // number of basic elements in one element of this type
   Signature element;     // signature of one element of this type
+  // nullptr if unknown, and unless data is read (g_process.data).
+  const TypeMap* map = nullptr;
 };
 
 // Describes a handle. At first sight it queries the library (Type_get_envelope, Type_get_contents:

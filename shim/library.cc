@@ -161,6 +161,7 @@ void BindQueries(void* handle, Queries* query) {
   BIND(Get_library_version);
   BIND(Error_class);
   BIND(Type_size);
+  BIND(Type_get_extent);
   BIND(Type_get_name);
   BIND(Type_get_envelope);
   BIND(Type_get_contents);

@@ -99,6 +99,7 @@ struct Queries {
   int (*Get_library_version)(char*, int*);
   int (*Error_class)(int, int*);
   int (*Type_size)(Word, int*);
+  int (*Type_get_extent)(Word, int64_t*, int64_t*);
   int (*Type_get_name)(Word, char*, int*);
   int (*Type_get_envelope)(Word, int*, int*, int*, int*);
   int (*Type_get_contents)(Word, int, int, int, int*, int64_t*, void*);

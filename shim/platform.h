@@ -10,6 +10,8 @@
 #include <cpuid.h>
 #endif
 
+#include "proto/mix.h"
+
 #define ROLLCALL_EXPORT __attribute__((visibility("default")))
 #define ROLLCALL_COLD __attribute__((noinline, cold))
 
@@ -79,12 +81,6 @@ class ErrnoGuard {
  private:
   int saved_;
 };
-
-constexpr uint64_t Mix64(uint64_t a, uint64_t b) {
-  uint64_t value = (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccd;
-  value ^= value >> 32;
-  return value;
-}
 
 constexpr uint64_t HashBytes(const void* data, uint64_t bytes, uint64_t seed) {
   uint64_t hash = seed ^ 0xcbf29ce484222325;

@@ -15,6 +15,7 @@
 
 #include "proto/environment.h"
 #include "proto/run_directory.h"
+#include "shim/data/settings.h"
 #include "shim/exit_marks.h"
 #include "shim/job_environment.h"
 #include "shim/python/interpreter.h"
@@ -205,9 +206,12 @@ void MakeRing() {
   if (!FindRunDirectory(job_key, directory, sizeof(directory))) return;
   const Identity identity = MakeIdentity();
   const bool has_python = !EnvironmentIs(env::kStacks, '0') && python::FindInterpreter();
-  const RingFile file = CreateRingFile({directory, EnvironmentNumber(env::kRingKiB, 4096) << 10,
-                                        static_cast<uint64_t>(RanksOnNode()), identity.ring_name,
-                                        has_python, WantsMarks()});
+  const bool wants_data = data::ReadSettings();
+  const RingFile file = CreateRingFile({directory,
+                                        EnvironmentNumber(env::kRingKiB, 4096) << 10,
+                                        static_cast<uint64_t>(RanksOnNode()),
+                                        identity.ring_name,
+                                        {has_python, WantsMarks(), wants_data}});
   if (file.header == nullptr) {
     PrintLine("not recording this rank", file.refused);
     ReportRefused(directory, file.refused);
@@ -223,6 +227,7 @@ void MakeRing() {
   TakeFrom(g_process.Of(ring::SectionKind::kStrings), 8);
   TakeFrom(g_process.Of(ring::SectionKind::kCallPaths), 1);
   PrepareStacks(has_python, header);
+  g_process.data = wants_data && g_process.Of(ring::SectionKind::kData) != nullptr;
   g_process.gpu = !EnvironmentIs(env::kGpu, '0');
   g_process.marks = WantsMarks() && g_process.Of(ring::SectionKind::kMarks) != nullptr;
   if (g_process.stacks) python::PublishInterpreter();

@@ -21,6 +21,7 @@ struct Process {
   bool stacks = false;
   bool gpu = true;     // device progress is recorded
   bool marks = false;  // devices write completion marks into the ring (ROLLCALL_GPU=marks)
+  bool data = false;   // the data of collectives is read (ROLLCALL_DATA)
   int stack_depth = 32;
   bool multiple_threads = true;  // assumed until the provided thread level is known
 

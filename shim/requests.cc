@@ -4,14 +4,13 @@
 
 #include "proto/operations.h"
 #include "shim/channels.h"
+#include "shim/data/call_data.h"
 #include "shim/handle_map.h"
 #include "shim/process.h"
 #include "shim/thread_log.h"
 
 namespace rollcall::shim {
 namespace {
-
-constexpr uint32_t kMaxRequests = 8192;
 
 // Properties of a request that do not change during its life.
 struct Origin {
@@ -139,13 +138,15 @@ void CountReceive(const Origin& origin, const Completion& completion, bool cance
   CountReceived(comm, peer, tag);
 }
 
-// Updates the counters after a request has completed.
-void Finish(const Origin& origin, const Completion& completion, bool cancelled) {
+// Updates the counters after a request has completed. It has no slot if it was complete at once.
+void Finish(uint32_t slot, const Origin& origin, const Completion& completion, bool cancelled) {
   Comm* comm = origin.LiveComm();
-  // A persistent collective's init was counted when it returned.
-  if (comm != nullptr && !origin.kind.persistent &&
-      IsCollective(FindOperation(origin.operation).kind)) {
-    Increment(&comm->entry->completed);
+  if (comm != nullptr && IsCollective(FindOperation(origin.operation).kind)) {
+    // A persistent collective's init was counted when it returned.
+    if (!origin.kind.persistent) Increment(&comm->entry->completed);
+    if (__builtin_expect(g_process.data, 0) && slot != kNoRequest) {
+      data::CompleteRequest(slot, completion.failed);
+    }
   }
   if (origin.kind.receives) CountReceive(origin, completion, cancelled);
   if (origin.kind.new_comm != nullptr && !completion.failed) {
@@ -159,6 +160,10 @@ void Finish(const Origin& origin, const Completion& completion, bool cancelled) 
 }
 
 }  // namespace
+
+bool IsCompleteAtOnce(const Library& library, uint64_t handle) {
+  return library.IsPrecompleted(handle) || IsShared(library.KeyOf(handle));
+}
 
 uint64_t NextRequestUid() {
   if (g_process.multiple_threads) return g_next_uid.fetch_add(1, std::memory_order_relaxed);
@@ -176,7 +181,7 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
   const uint64_t key = library->KeyOf(handle);
   const bool shared = library->IsPrecompleted(handle) || IsShared(key);
   if (shared && !kind.persistent) {
-    Finish(origin, {}, false);
+    Finish(kNoRequest, origin, {}, false);
     return kNoRequest;
   }
   if (const uint32_t known = g_by_handle.Find(key); known < kMaxRequests) {
@@ -234,7 +239,7 @@ void CompleteRequest(uint32_t slot, const Completion& completion) {
   ring::OpenRequest* entry = &Table()[slot];
   // A Wait on a persistent request that was not started returns at once and completes nothing.
   if (LoadRelaxed(&entry->state) != static_cast<uint32_t>(ring::RequestState::kInactive)) {
-    Finish(mine.origin, completion, mine.cancelled);
+    Finish(slot, mine.origin, completion, mine.cancelled);
   }
   mine.cancelled = false;
   if (mine.origin.kind.persistent) {
@@ -278,6 +283,7 @@ uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
     CountSent(origin.LiveComm(), entry->record.root_or_peer, entry->record.tag);
   }
   if (!IsCollective(FindOperation(origin.operation).kind)) return 0;
+  if (__builtin_expect(g_process.data, 0)) data::StartRequest(slot, entry->starts, record);
   return origin.sequence << 32 | (entry->starts & 0xffffffff);
 }
 

@@ -16,6 +16,7 @@
 namespace rollcall::shim {
 
 inline constexpr uint32_t kNoRequest = 0xffffffff;
+inline constexpr uint32_t kMaxRequests = 8192;
 
 // Properties of a request that its record does not contain.
 struct RequestKind {
@@ -31,6 +32,9 @@ struct RequestKind {
 // is full (counted) or the request is complete already.
 uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& record, Comm* comm,
                     const RequestKind& kind);
+
+// True for a handle of a request that was complete when it was created.
+bool IsCompleteAtOnce(const Library& library, uint64_t handle);
 
 // Returns a uid for the next request; the record of the call that creates the request stores it.
 uint64_t NextRequestUid();

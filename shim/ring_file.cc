@@ -118,6 +118,10 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   add(ring::SectionKind::kStrings, 1, layout.string_bytes);
   add(ring::SectionKind::kCallPaths, 8, layout.call_path_words);
   add(ring::SectionKind::kPythonCode, sizeof(ring::PythonCode), layout.python_codes);
+  if (layout.data_records != 0) {
+    add(ring::SectionKind::kData, sizeof(ring::DataRecord), layout.data_records);
+    add(ring::SectionKind::kDataMembers, sizeof(ring::DataMember), layout.data_members);
+  }
   add(ring::SectionKind::kRings, sizeof(ring::Record), layout.ring_slots);
   if (layout.marks != 0) {
     offset = Align(offset, kPage);
@@ -187,12 +191,14 @@ bool SendHello(const char* run_directory, const char* name, int memfd) {
 
 }  // namespace
 
-Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
+Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
+  const bool python = contents.python;
   Layout layout;
   layout.file_bytes = bytes & ~uint64_t{4095};
   // In units of 1/64 of the file. The tables come first, because they must not lose entries; the
   // rings get the rest.
-  const uint64_t unit = layout.file_bytes / 64;
+  const uint64_t data_bytes = contents.data ? layout.file_bytes / 5 : 0;
+  const uint64_t unit = (layout.file_bytes - data_bytes) / 64;
   layout.threads = bytes >= (2u << 20) ? 64 : 16;
   layout.members = 6 * unit / sizeof(ring::Member);
   layout.requests = 4 * unit / sizeof(ring::OpenRequest);
@@ -205,7 +211,12 @@ Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
   layout.string_bytes = python ? 6 * unit + unit / 4 : 4 * unit;
   layout.call_path_words = (python ? 11 : 10) * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
-  layout.marks = marks ? nccl::kMarkCells : 0;
+  layout.marks = contents.marks ? nccl::kMarkCells : 0;
+  if (contents.data) {
+    layout.data_members = layout.members;
+    layout.data_records =
+        (data_bytes - layout.data_members * sizeof(ring::DataMember)) / sizeof(ring::DataRecord);
+  }
   const uint64_t before_rings =
       sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
       layout.members * sizeof(ring::Member) + layout.requests * sizeof(ring::OpenRequest) +
@@ -213,7 +224,9 @@ Layout PlanLayout(uint64_t bytes, bool python, bool marks) {
       layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
       layout.string_bytes + layout.call_path_words * 8 +
       layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections +
-      (marks ? layout.marks * sizeof(ring::Mark) + kPage : 0);
+      layout.data_members * sizeof(ring::DataMember) +
+      layout.data_records * sizeof(ring::DataRecord) +
+      (contents.marks ? layout.marks * sizeof(ring::Mark) + kPage : 0);
   layout.ring_slots = layout.file_bytes > before_rings
                           ? (layout.file_bytes - before_rings) / sizeof(ring::Record)
                           : 0;
@@ -224,6 +237,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
   RingFile file;
   uint64_t bytes =
       request.wanted_bytes < kSmallestFileBytes ? kSmallestFileBytes : request.wanted_bytes;
+  if (request.contents.data) bytes += bytes / 4;
   if (!FitsFileSizeLimit(bytes)) {
     if (!FitsFileSizeLimit(kSmallestFileBytes)) {
       file.refused = "the file size limit (ulimit -f) is below 512 KiB";
@@ -244,7 +258,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
   if (rings >= 0) {
     const uint64_t budget = Budget(rings, request.ranks_on_node);
     if (budget >= kSmallestFileBytes) {
-      file.layout = PlanLayout(bytes < budget ? bytes : budget, request.python, request.marks);
+      file.layout = PlanLayout(bytes < budget ? bytes : budget, request.contents);
       const int fd = openat(rings, request.file_name,
                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
       if (fd >= 0) {
@@ -260,7 +274,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
 
   const int memfd = static_cast<int>(syscall(SYS_memfd_create, "rollcall", 1u /* MFD_CLOEXEC */));
   if (memfd >= 0) {
-    file.layout = PlanLayout(bytes, request.python, request.marks);
+    file.layout = PlanLayout(bytes, request.contents);
     file.header = MapAndFill(memfd, file.layout);
     if (file.header != nullptr && !SendHello(request.run_directory, request.file_name, memfd)) {
       munmap(file.header, file.layout.file_bytes);

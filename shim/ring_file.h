@@ -22,16 +22,24 @@ struct Layout {
   uint64_t call_path_words = 0;
   uint64_t python_codes = 0;
   uint64_t marks = 0;
+  uint64_t data_records = 0;
+  uint64_t data_members = 0;
   uint64_t ring_slots = 0;
 };
 
 inline constexpr uint64_t kSmallestFileBytes = 512u << 10;
 
-// `bytes` is at least kSmallestFileBytes; the sections take at most that many. `python`: the
-// process has an interpreter, whose code objects (mostly their line tables) need space; otherwise a
-// small space is reserved in case the program loads one later. `marks`: devices will write into the
-// file, on pages that hold nothing else.
-Layout PlanLayout(uint64_t bytes, bool python = false, bool marks = false);
+// What the file is to hold besides the records of calls.
+struct RingContents {
+  // The process has an interpreter, whose code objects (mostly their line tables) need space;
+  // otherwise a small space is reserved in case the program loads one later.
+  bool python = false;
+  bool marks = false;  // devices will write into the file, on pages that hold nothing else
+  bool data = false;   // the data of collectives, a fifth of the file
+};
+
+// `bytes` is at least kSmallestFileBytes; the sections take at most that many.
+Layout PlanLayout(uint64_t bytes, const RingContents& contents = {});
 
 struct RingFile {
   ring::FileHeader* header = nullptr;  // the mapping; nullptr if there is none
@@ -42,11 +50,10 @@ struct RingFile {
 // All inputs of the file's creation, so that tests can supply their own.
 struct RingFileRequest {
   const char* run_directory;  // exists already, unless it is the default one
-  uint64_t wanted_bytes;
-  uint64_t ranks_on_node;  // 0 if unknown
+  uint64_t wanted_bytes;      // with `data`, a quarter more
+  uint64_t ranks_on_node;     // 0 if unknown
   const char* file_name;
-  bool python = false;
-  bool marks = false;
+  RingContents contents = {};
 };
 
 // Maps a new file that is zeroed except for the header's layout fields; `magic` is not yet written.

@@ -33,10 +33,11 @@ using Address = int64_t;
     static inline T Pass(const Arguments&, T value) { return value; }          \
   };
 
-// Buffers. Only their address is read, to compare it with MPI_IN_PLACE.
+// Buffers. Of messages' and windows' buffers nothing is recorded.
 ROLE(sendbuf, const void*, const void*, a.send_buffer = value)
 ROLE(recvbuf, void*, void*, a.recv_buffer = value)
-ROLE(buffer, void*, void*, (void)value)
+ROLE(buffer, void*, void*, a.buffer = value)
+ROLE(buf_inout, void*, void*, (void)value)
 ROLE(buf, const void*, const void*, (void)value)
 
 // Counts and datatypes.
@@ -48,9 +49,9 @@ ROLE(sendtype, Word, Word, a.send_type = value; a.has_send_type = true)
 ROLE(recvtype, Word, Word, a.recv_type = value; a.has_recv_type = true)
 ROLE(sendcounts, const int*, const Count*, a.send_counts = value; a.large = sizeof(*value) == 8)
 ROLE(recvcounts, const int*, const Count*, a.recv_counts = value; a.large = sizeof(*value) == 8)
-ROLE(displs, const int*, const Address*, (void)value)
-ROLE(sdispls, const int*, const Address*, (void)value)
-ROLE(rdispls, const int*, const Address*, (void)value)
+ROLE(displs, const int*, const Address*, a.displs = value)
+ROLE(sdispls, const int*, const Address*, a.send_displs = value)
+ROLE(rdispls, const int*, const Address*, a.displs = value)
 ROLE(sdispls_aint, const Address*, const Address*, (void)value)
 ROLE(rdispls_aint, const Address*, const Address*, (void)value)
 ROLE(sendtypes, const void*, const void*, a.send_types = value)

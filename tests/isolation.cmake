@@ -11,7 +11,7 @@ set(ISOLATION_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP
 file(GLOB ISOLATION_SCRIPTS CONFIGURE_DEPENDS ${ISOLATION_DIR}/*.py ${CMAKE_CURRENT_LIST_DIR}/jobs/*.py)
 file(GLOB ISOLATION_HEADERS CONFIGURE_DEPENDS ${ISOLATION_PROGRAMS}/*.h)
 # These are built separately, below.
-set(ISOLATION_SPECIAL plugin.c local_plugin.c counting_tool.c)
+set(ISOLATION_SPECIAL plugin.c local_plugin.c counting_tool.c device_driver.c)
 
 add_executable(ring_summary ${ISOLATION_DIR}/ring_summary.cc)
 target_link_libraries(ring_summary PRIVATE rollcall_proto)
@@ -46,6 +46,7 @@ function(rollcall_isolation_tests mpi cc cxx)
                           -DPLUGIN=${number})
   endforeach()
   rollcall_harm_program(built ${mpi} local_plugin.so ${cc} local_plugin.c -shared -fPIC)
+  rollcall_harm_program(built ${mpi} libcuda.so.1 ${cc} device_driver.c -shared -fPIC)
   rollcall_harm_program(built ${mpi} libcounting_tool.so ${cc} counting_tool.c -shared -fPIC)
   rollcall_harm_program(built ${mpi} counted.tool ${cc} counted.c -Wl,--no-as-needed
                         -L${dir} -lcounting_tool -Wl,-rpath,${dir})

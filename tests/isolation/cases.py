@@ -41,6 +41,7 @@ class Case:
 
 # UCX, which MPICH uses, writes warnings with a time stamp.
 _QUIET_UCX = {"UCX_LOG_LEVEL": "fatal"}
+_DATA = {"ROLLCALL_DATA": "full"}
 _UNRECORDED = dict(rings=0, lines=1, needs_line=True)
 
 CASES = {
@@ -78,6 +79,14 @@ CASES = {
     # --- the hot path -------------------------------------------------------------------------------
     "quiet": Case(["quiet"], output=["the recorder's system calls 0, allocations 0"]),
     "quiet_detector": Case(["quiet", "first"], same_output=False, output=["counted system calls 1"]),
+
+    # --- the data of collectives --------------------------------------------------------------------
+    "quiet_data": Case(["quiet"], ranks=2, environment=_DATA,
+                       output=["the recorder's system calls 0, allocations 0"]),
+    "device_memory": Case(["device_memory"], ranks=2, environment=_DATA,
+                          preload_after=["{plugins}/libcuda.so.1"]),
+    "device_memory_sampled": Case(["device_memory"], ranks=2, environment={"ROLLCALL_DATA": "sampled"},
+                                  preload_after=["{plugins}/libcuda.so.1"]),
 
     # --- children and endings -----------------------------------------------------------------------
     "children": Case(["children"], calls={"MPI_Barrier": 20},

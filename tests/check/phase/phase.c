@@ -1,5 +1,6 @@
-/* Passes texts to rollcall_phase() before MPI_Init, and after it: phase [TEXT]. With "hang", rank 0
- * then waits for the others, which have left. Without mpi.h, which is not C89. */
+/* Calls each function of rollcall.h. Passes texts to rollcall_phase() before MPI_Init, and after
+ * it: phase [TEXT]. With "hang", rank 0 then waits for the others, which have left. Without mpi.h,
+ * which is not C89. */
 #include <rollcall/rollcall.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,11 @@ int wait_for_all(void); /* barrier.c */
 #endif
 
 int main(int argc, char** argv) {
+  static const float buffer[4] = {1, 2, 3, 4};
   rollcall_phase("before MPI_Init");
+  rollcall_elements(buffer, sizeof(buffer), "float32");
+  rollcall_elements(buffer, sizeof(buffer), NULL);
+  rollcall_replica("buffer", buffer, sizeof(buffer));
   MPI_Init(&argc, &argv);
   if (argc > 1) {
     rollcall_phase(argv[1]);

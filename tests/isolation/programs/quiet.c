@@ -128,18 +128,22 @@ static int Arm(void) {
 }
 #endif
 
+/* With several ranks, collectives on all of them; otherwise nothing waits for another process. */
+static MPI_Comm comm;
+static int rank, size;
+
 static void Work(int times) {
-  static int in, out;
+  static double in[40], out[40];
   for (int i = 0; i < times; ++i) {
-    MPI_Barrier(MPI_COMM_SELF);
-    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
-    MPI_Bcast(&in, 1, MPI_DOUBLE, 0, MPI_COMM_SELF);
+    MPI_Barrier(comm);
+    MPI_Allreduce(in, out, 40, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Bcast(in, 1, MPI_DOUBLE, 0, comm);
     MPI_Request requests[2];
-    MPI_Irecv(&out, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &requests[0]);
-    MPI_Isend(&in, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &requests[1]);
+    MPI_Irecv(out, 1, MPI_INT, rank, 5, comm, &requests[0]);
+    MPI_Isend(in, 1, MPI_INT, rank, 5, comm, &requests[1]);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-    MPI_Ibarrier(MPI_COMM_SELF, &requests[0]);
+    MPI_Iallreduce(in, out, 40, MPI_DOUBLE, MPI_MAX, comm, &requests[0]);
     MPI_Waitall(1, requests, MPI_STATUSES_IGNORE);
   }
 }
@@ -153,14 +157,17 @@ int main(int argc, char** argv) {
 #else
   const int from_first = argc > 1;
   MPI_Init(&argc, &argv);
-  if (!from_first) Work(200);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  comm = size > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF;
+  MPI_Comm_rank(comm, &rank);
+  if (!from_first) Work(size > 1 ? 10 : 200);
   if (Arm() != 0) {
     printf("no Syscall User Dispatch here\n");
     return kSkipped;
   }
   counting = 1;
   selector = kBlock;
-  Work(from_first ? 1 : 20000);
+  Work(from_first ? 1 : size > 1 ? 30 : 20000);
   selector = kAllow;
   counting = 0;
   prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);

@@ -63,7 +63,7 @@ TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
 // powers of two and do not change.
 TEST(PlanLayout, PythonDoesNotReduceTheHistory) {
   for (const uint64_t bytes : Sizes()) {
-    const Layout with = PlanLayout(bytes, true), without = PlanLayout(bytes);
+    const Layout with = PlanLayout(bytes, {.python = true}), without = PlanLayout(bytes);
     ASSERT_GT(with.python_codes, without.python_codes);
     ASSERT_GT(without.python_codes, 0u);
     ASSERT_GT(with.string_bytes, without.string_bytes);
@@ -74,14 +74,14 @@ TEST(PlanLayout, PythonDoesNotReduceTheHistory) {
     ASSERT_EQ(with.members, without.members);
   }
   constexpr uint64_t kHistory = 16384;  // see CutRings
-  EXPECT_GE(PlanLayout(ring::kDefaultFileBytes, true).ring_slots, kHistory);
+  EXPECT_GE(PlanLayout(ring::kDefaultFileBytes, {.python = true}).ring_slots, kHistory);
   EXPECT_GE(PlanLayout(ring::kDefaultFileBytes).ring_slots, kHistory);
 }
 
 // The marks also use space that the default size leaves unused.
 TEST(PlanLayout, MarksDoNotReduceTheHistory) {
   EXPECT_EQ(PlanLayout(ring::kDefaultFileBytes).marks, 0u);
-  const Layout layout = PlanLayout(ring::kDefaultFileBytes, true, true);
+  const Layout layout = PlanLayout(ring::kDefaultFileBytes, {.python = true, .marks = true});
   EXPECT_GT(layout.marks, 0u);
   EXPECT_GE(layout.ring_slots, 16384u);
 }
@@ -159,7 +159,8 @@ TEST_F(RingFileTest, SectionsAreConsecutiveInsideTheFile) {
 TEST_F(RingFileTest, MarksHaveTheirOwnPages) {
   for (const uint64_t bytes : {kSmallestFileBytes, uint64_t{1234567}, ring::kDefaultFileBytes}) {
     const std::string name = std::to_string(bytes);
-    const RingFile file = CreateRingFile({directory_.c_str(), bytes, 1, name.c_str(), true, true});
+    const RingFile file = CreateRingFile(
+        {directory_.c_str(), bytes, 1, name.c_str(), {.python = true, .marks = true}});
     ASSERT_NE(file.header, nullptr) << file.refused;
     const ring::FileHeader& header = *file.header;
     const ring::Section& last = header.sections[header.section_count - 1];

@@ -1,0 +1,204 @@
+#include "shim/data/buffer.h"
+
+#include <cstring>
+
+namespace rollcall::shim {
+namespace {
+
+constexpr uint64_t kWord = sizeof(uint64_t);
+constexpr uint64_t kChunk = 4096;  // a multiple of all elements' sizes
+
+// Calls f(data, bytes) for consecutive pieces of the data [from, from + length). All but the last
+// are multiples of kChunk bytes long.
+template <typename F>
+inline void ForEachPiece(const TypedBuffer& buffer, uint64_t from, uint64_t length, F f) {
+  if (buffer.map->contiguous()) {
+    f(buffer.base + from, length);
+    return;
+  }
+  alignas(8) char chunk[kChunk];
+  while (length != 0) {
+    const uint64_t take = length < kChunk ? length : kChunk;
+    CopyData(buffer, from, take, chunk);
+    f(static_cast<const char*>(chunk), take);
+    from += take;
+    length -= take;
+  }
+}
+
+uint64_t WordsOf(uint64_t bytes) { return (bytes + kWord - 1) / kWord; }
+
+uint64_t WordAt(const TypedBuffer& buffer, uint64_t index) {
+  const uint64_t at = index * kWord;
+  const uint64_t left = buffer.bytes() - at;
+  uint64_t word = 0;
+  if (left >= kWord && buffer.map->contiguous()) {
+    memcpy(&word, buffer.base + at, kWord);  // of a constant size
+  } else {
+    CopyData(buffer, at, left < kWord ? left : kWord, &word);
+  }
+  return word;
+}
+
+// The words to read of a small buffer, and of one that is not read whole. Of others, none.
+class Sample {
+ public:
+  Sample(const TypedBuffer& buffer, const HowToRead& how)
+      : words_(WordsOf(buffer.bytes())), how_(how) {
+    const bool some = how.sample != 0 && words_ > how.sample;
+    if (!some && words_ <= ring::kSampledWords) {
+      count_ = words_;
+      if (count_ != 0) sample_[count_ - 1] = 0;
+      CopyData(buffer, 0, buffer.bytes(), sample_);
+    } else if (some) {
+      count_ = how.sample;
+      TakeSome(buffer);
+    }
+  }
+  // The index of the k-th among all words of the buffer.
+  uint64_t IndexOf(uint64_t k) const {
+    return whole() ? k : ring::SampledWord(words_, count_, how_.sequence, k);
+  }
+  bool whole() const { return count_ == 0 || count_ == words_; }
+  uint64_t count() const { return count_; }
+  const uint64_t* words() const { return sample_; }
+
+ private:
+  void TakeSome(const TypedBuffer& buffer) {
+    // As SampledWord(), which divides: that takes longer than to read the word.
+    const uint64_t stride = words_ / count_;
+    uint64_t index = IndexOf(0);
+    const uint64_t whole_words = buffer.bytes() / kWord;
+    if (buffer.map->contiguous() && index + (count_ - 1) * stride < whole_words) {
+      const char* from = buffer.base + index * kWord;
+      for (uint64_t k = 0; k < count_; ++k, from += stride * kWord) {
+        memcpy(sample_ + k, from, kWord);
+      }
+      return;
+    }
+    for (uint64_t k = 0; k < count_; ++k, index += stride) sample_[k] = WordAt(buffer, index);
+  }
+
+  const uint64_t words_;
+  const HowToRead& how_;
+  uint64_t count_ = 0;
+  uint64_t sample_[ring::kSampledWords];
+};
+
+void StoreNonFinite(const NonFiniteCount& found, uint64_t first, ring::DataRecord* record) {
+  if (record->nans == 0 && record->infinities == 0 && (found.nans | found.infinities) != 0) {
+    record->non_finite = first;
+    record->non_finite_bits = found.bits;
+  }
+  const auto add = [](uint32_t* to, uint64_t more) {
+    *to = *to + more > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(*to + more);
+  };
+  add(&record->nans, found.nans);
+  add(&record->infinities, found.infinities);
+}
+
+[[gnu::noinline]] void FindNonFinite(const TypedBuffer& buffer, const HowToRead& how,
+                                     const Sample& sample, ring::DataRecord* record) {
+  const uint64_t per_word = kWord / BytesOf(how.scan);
+  for (uint64_t k = 0; k < sample.count(); ++k) {
+    const NonFiniteCount found = CountNonFinite(sample.words() + k, kWord, how.scan);
+    StoreNonFinite(found, sample.IndexOf(k) * per_word + found.first, record);
+  }
+  if (sample.count() != 0) return;
+  uint64_t before = 0;
+  ForEachPiece(buffer, 0, buffer.bytes(), [&](const char* data, uint64_t bytes) {
+    const NonFiniteCount found = CountNonFinite(data, bytes, how.scan);
+    StoreNonFinite(found, before + found.first, record);
+    before += bytes / BytesOf(how.scan);
+  });
+}
+
+// Of words from all over the buffer. Usually the first ones are enough.
+uint16_t CountDistinctWords(const TypedBuffer& buffer, const Sample& sample) {
+  if (sample.count() != 0) {
+    return static_cast<uint16_t>(CountDistinct(sample.words(), sample.count(), ring::kMaxDistinct));
+  }
+  const uint64_t words = WordsOf(buffer.bytes());
+  const uint64_t stride = words < ring::kSampledWords ? 1 : words / ring::kSampledWords;
+  uint64_t chosen[ring::kSampledWords];
+  uint64_t count = 0;
+  uint32_t distinct = 0;
+  for (uint64_t at = 0; count < ring::kSampledWords && distinct < ring::kMaxDistinct;
+       at += stride) {
+    if (at >= words) break;
+    chosen[count++] = WordAt(buffer, at);
+    if (count % ring::kMaxDistinct == 0 || at + stride >= words) {
+      distinct = CountDistinct(chosen, count, ring::kMaxDistinct);
+    }
+  }
+  return static_cast<uint16_t>(CountDistinct(chosen, count, ring::kMaxDistinct));
+}
+
+Fingerprint ReadSums(const TypedBuffer& buffer, const Sample& sample, Scan scan, uint64_t first,
+                     uint64_t count, bool* non_finite) {
+  Fingerprint sums;
+  const auto read = [&](const char* data, uint64_t length) {
+    const WordsRead found = ReadWords(data, length, scan);
+    sums = sums + found.all;
+    *non_finite |= found.non_finite;
+  };
+  if (sample.count() != 0) {
+    read(reinterpret_cast<const char*>(sample.words() + first), count * kWord);
+  } else {
+    const uint64_t end = (first + count) * kWord, bytes = buffer.bytes();
+    ForEachPiece(buffer, first * kWord, (end < bytes ? end : bytes) - first * kWord, read);
+  }
+  return sums;
+}
+
+}  // namespace
+
+void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecord* record) {
+  const Sample sample(buffer, how);
+  const uint64_t words = sample.count() == 0 ? WordsOf(buffer.bytes()) : sample.count();
+  record->reading = static_cast<uint16_t>(sample.whole() ? ring::DataReading::kWhole
+                                                         : ring::DataReading::kSampled);
+  record->type_class = static_cast<uint16_t>(buffer.map->type_class);
+  record->distinct = 0;
+  record->bytes = buffer.bytes();
+  record->words = words;
+  record->nans = record->infinities = 0;
+  record->non_finite = record->non_finite_bits = 0;
+  memset(record->pieces, 0, sizeof(record->pieces));
+
+  Fingerprint all;
+  bool non_finite = false;
+  auto kind = ring::DataPieces::kNone;
+  if (words <= ring::kDataPieces) {
+    if (words != 0) kind = ring::DataPieces::kWords;
+    for (uint64_t i = 0; i < words; ++i) record->pieces[i] = sample.words()[i];
+    all = ReadSums(buffer, sample, how.scan, 0, words, &non_finite);
+  } else if (how.sample != 0) {
+    all = ReadSums(buffer, sample, how.scan, 0, words, &non_finite);
+  } else {
+    kind = ring::DataPieces::kParts;
+    const uint64_t part = (words + ring::kDataPieces - 1) / ring::kDataPieces;
+    for (uint64_t first = 0, piece = 0; first < words; first += part, ++piece) {
+      const uint64_t count = part < words - first ? part : words - first;
+      const Fingerprint sums = ReadSums(buffer, sample, how.scan, first, count, &non_finite);
+      record->pieces[piece] = HashFingerprint(sums);
+      all = all + sums;
+    }
+  }
+  record->piece_kind = static_cast<uint16_t>(kind);
+  record->sum = all.sum;
+  record->weighted_sum = all.weighted_sum;
+  record->squared_sum = all.squared_sum;
+  record->exclusive = all.exclusive;
+  if (non_finite) FindNonFinite(buffer, how, sample, record);
+  if (how.count_distinct && words != 0) record->distinct = CountDistinctWords(buffer, sample);
+}
+
+uint64_t HashBuffer(const TypedBuffer& buffer, const HowToRead& how) {
+  const Sample sample(buffer, how);
+  const uint64_t words = sample.count() == 0 ? WordsOf(buffer.bytes()) : sample.count();
+  bool unused = false;
+  return HashFingerprint(ReadSums(buffer, sample, Scan::kNone, 0, words, &unused));
+}
+
+}  // namespace rollcall::shim

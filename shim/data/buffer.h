@@ -1,0 +1,28 @@
+// Reads a buffer of the application for a ring::DataRecord. Pure functions: no allocation, no lock.
+#ifndef ROLLCALL_SHIM_DATA_BUFFER_H_
+#define ROLLCALL_SHIM_DATA_BUFFER_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+#include "shim/data/type_map.h"
+#include "shim/data/words.h"
+
+namespace rollcall::shim {
+
+struct HowToRead {
+  uint64_t sample = 0;  // the words to read of a larger buffer; 0: all
+  uint64_t sequence = 0;
+  Scan scan = Scan::kNone;
+  bool count_distinct = false;
+};
+
+// Fills `record` from `reading` to its end; the rest is the caller's.
+void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecord* record);
+
+// HashFingerprint() of the words that are read.
+uint64_t HashBuffer(const TypedBuffer& buffer, const HowToRead& how);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_DATA_BUFFER_H_

@@ -1,0 +1,498 @@
+#include "shim/data/call_data.h"
+
+#include <cstring>
+
+#include "shim/data/annotations.h"
+#include "shim/data/buffer.h"
+#include "shim/data/data_log.h"
+#include "shim/data/device_memory.h"
+#include "shim/data/settings.h"
+#include "shim/datatypes.h"
+#include "shim/process.h"
+
+namespace rollcall::shim::data {
+namespace {
+
+using ring::DataReading;
+using ring::DataSide;
+
+// A buffer, or the blocks of it that are exchanged with the members.
+struct Side {
+  enum class Form : uint8_t { kNone, kOne, kEqualBlocks, kCountedBlocks, kTypedBlocks };
+  Form form = Form::kNone;
+  bool large = false;  // counts are MPI_Count, displacements MPI_Aint
+  TypedBuffer buffer;  // its count is that of one block
+  const void* counts = nullptr;
+  const void* displacements = nullptr;  // in elements; typed blocks: in bytes
+  const void* types = nullptr;          // handles
+};
+
+// What is to be read of a call.
+struct CallData {
+  Comm* comm = nullptr;
+  uint32_t comm_uid = 0;
+  Library* library = nullptr;
+  Rule rule = Rule::kNone;
+  uint16_t operation = 0;
+  uint16_t reduce_op = 0;
+  uint16_t datatype = 0;
+  uint32_t call_path = 0;
+  uint64_t sequence = 0;
+  uint64_t start = 0;  // of a persistent collective
+  Side input = {};
+  Side result = {};
+  Side input_blocks = {};
+  Side result_blocks = {};
+};
+
+// Of requests, by their slots.
+constinit CallData g_of_request[kMaxRequests] = {};
+
+bool HasBlocks(Rule rule) {
+  switch (rule) {
+    case Rule::kGather:
+    case Rule::kGatherv:
+    case Rule::kScatter:
+    case Rule::kScatterv:
+    case Rule::kAllgather:
+    case Rule::kAllgatherv:
+    case Rule::kAlltoall:
+    case Rule::kAlltoallv:
+    case Rule::kAlltoallw:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsRead(Rule rule) {
+  switch (rule) {
+    case Rule::kBcast:
+    case Rule::kReduce:
+    case Rule::kAllreduce:
+    case Rule::kScan:
+    case Rule::kReduceScatter:
+    case Rule::kReduceScatterBlock:
+      return true;
+    default:
+      return HasBlocks(rule);
+  }
+}
+
+// Whether the standard makes the results of all members equal. Not for the program's own
+// reductions, which may leave anything in bytes that they do not use.
+bool HasEqualResults(const CallData& call) {
+  switch (call.rule) {
+    case Rule::kAllreduce:
+      return call.reduce_op != static_cast<uint16_t>(ReduceOp::kUser);
+    case Rule::kBcast:
+    case Rule::kAllgather:
+    case Rule::kAllgatherv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int64_t ValueAt(const void* values, bool large, uint32_t i) {
+  return large ? static_cast<const int64_t*>(values)[i] : static_cast<const int*>(values)[i];
+}
+
+// Element `elements` of a buffer. Computed as an integer: the buffer may be MPI_BOTTOM.
+const char* Advance(const char* base, int64_t bytes) {
+  return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(base) +
+                                       static_cast<uintptr_t>(bytes));
+}
+
+TypedBuffer BlockOf(const CallData& call, const Side& side, uint32_t i) {
+  TypedBuffer block = side.buffer;
+  if (side.form == Side::Form::kEqualBlocks) {
+    if (block.map == nullptr) return block;
+    block.base = Advance(block.base, i * static_cast<int64_t>(block.count) * block.map->extent);
+    return block;
+  }
+  const int64_t count = ValueAt(side.counts, side.large, i);
+  block.count = count < 0 ? 0 : static_cast<uint64_t>(count);
+  if (block.count == 0) return block;
+  int64_t unit = 1;
+  if (side.form == Side::Form::kTypedBlocks) {
+    block.map = DescribeType(call.library, call.library->At(side.types, i)).map;
+  } else if (block.map != nullptr) {
+    unit = block.map->extent;
+  }
+  block.base = Advance(block.base, ValueAt(side.displacements, side.large, i) * unit);
+  return block;
+}
+
+// Finds out which buffers of a call are significant.
+class Describer {
+ public:
+  Describer(const Call& from, const Arguments& arguments, CallData* call)
+      : a_(arguments), library_(from.library), comm_(*from.comm), call_(*call) {
+    const ring::Record& record = from.record;
+    call_ = {.comm = from.comm,
+             .comm_uid = from.comm->uid,
+             .library = library_,
+             .rule = from.info->rule,
+             .operation = record.operation,
+             .reduce_op = record.reduce_op,
+             .datatype = record.recv_datatype,
+             .call_path = record.call_path,
+             .sequence = record.sequence};
+    send_in_place_ = (record.flags & ring::kSendInPlace) != 0;
+    recv_in_place_ = (record.flags & ring::kRecvInPlace) != 0;
+    root_ = HasRoot(call_.rule) && a_.root_or_peer == comm_.rank;
+  }
+
+  void Describe() {
+    const auto size = static_cast<uint64_t>(comm_.size);
+    const auto rank = static_cast<uint32_t>(comm_.rank);
+    switch (call_.rule) {
+      case Rule::kBcast:
+        call_.result = One(a_.buffer, a_.send_count, a_.send_type);
+        if (root_) call_.input = call_.result;
+        return;
+      case Rule::kGather:
+      case Rule::kGatherv:
+        if (!send_in_place_) call_.input = One(a_.send_buffer, a_.send_count, a_.send_type);
+        if (root_) call_.result_blocks = RecvBlocks(call_.rule == Rule::kGatherv);
+        return;
+      case Rule::kScatter:
+      case Rule::kScatterv:
+        if (root_) {
+          call_.input_blocks =
+              Blocks(a_.send_buffer, a_.send_count, a_.send_type,
+                     call_.rule == Rule::kScatterv ? a_.send_counts : nullptr, a_.displs);
+        }
+        if (!recv_in_place_) call_.result = One(a_.recv_buffer, a_.recv_count, a_.recv_type);
+        return;
+      case Rule::kAllgather:
+        call_.result_blocks = RecvBlocks(false);
+        call_.result =
+            One(a_.recv_buffer, a_.recv_count * static_cast<int64_t>(size), a_.recv_type);
+        DescribeOwnBlock(rank);
+        return;
+      case Rule::kAllgatherv:
+        call_.result_blocks = RecvBlocks(true);
+        DescribeOwnBlock(rank);
+        return;
+      case Rule::kAlltoall:
+      case Rule::kAlltoallv:
+      case Rule::kAlltoallw:
+        DescribeAlltoall();
+        return;
+      default:
+        return DescribeReduction(size, rank);
+    }
+  }
+
+ private:
+  TypedBuffer Buffer(const void* base, int64_t count, Word type) {
+    return {.base = static_cast<const char*>(base),
+            .map = DescribeType(library_, type).map,
+            .count = count < 0 ? 0 : static_cast<uint64_t>(count)};
+  }
+  Side One(const void* base, int64_t count, Word type) {
+    return {.form = Side::Form::kOne, .buffer = Buffer(base, count, type)};
+  }
+  Side Blocks(const void* base, int64_t count, Word type, const void* counts, const void* displs) {
+    if (counts == nullptr) {
+      return {.form = Side::Form::kEqualBlocks, .buffer = Buffer(base, count, type)};
+    }
+    return {.form = Side::Form::kCountedBlocks,
+            .large = a_.large,
+            .buffer = Buffer(base, 0, type),
+            .counts = counts,
+            .displacements = displs};
+  }
+  Side RecvBlocks(bool counted) {
+    return Blocks(a_.recv_buffer, a_.recv_count, a_.recv_type, counted ? a_.recv_counts : nullptr,
+                  a_.displs);
+  }
+
+  void DescribeOwnBlock(uint32_t rank) {
+    if (send_in_place_) {
+      call_.input = {.form = Side::Form::kOne, .buffer = BlockOf(call_, call_.result_blocks, rank)};
+    } else {
+      call_.input = One(a_.send_buffer, a_.send_count, a_.send_type);
+    }
+  }
+
+  void DescribeAlltoall() {
+    const bool counted = call_.rule != Rule::kAlltoall;
+    call_.result_blocks = RecvBlocks(counted);
+    call_.input_blocks = send_in_place_
+                             ? call_.result_blocks
+                             : Blocks(a_.send_buffer, a_.send_count, a_.send_type,
+                                      counted ? a_.send_counts : nullptr, a_.send_displs);
+    if (call_.rule != Rule::kAlltoallw) return;
+    for (Side* side : {&call_.result_blocks, &call_.input_blocks}) {
+      side->form = Side::Form::kTypedBlocks;
+      side->types = side == &call_.input_blocks && !send_in_place_ ? a_.send_types : a_.recv_types;
+    }
+  }
+
+  void DescribeReduction(uint64_t size, uint32_t rank) {
+    int64_t sent = a_.recv_count, received = a_.recv_count;
+    if (call_.rule == Rule::kReduceScatterBlock) sent *= static_cast<int64_t>(size);
+    if (call_.rule == Rule::kReduceScatter) {
+      sent = 0;
+      for (uint32_t i = 0; i < size; ++i) sent += ValueAt(a_.recv_counts, a_.large, i);
+      received = ValueAt(a_.recv_counts, a_.large, rank);
+    }
+    call_.input = One(send_in_place_ ? a_.recv_buffer : a_.send_buffer, sent, a_.recv_type);
+    // MPI 4.1, 6.11.2: MPI_Exscan leaves the first rank's receive buffer undefined.
+    const bool exclusive = call_.operation == static_cast<uint16_t>(Operation::kExscan) ||
+                           call_.operation == static_cast<uint16_t>(Operation::kIexscan) ||
+                           call_.operation == static_cast<uint16_t>(Operation::kExscan_init);
+    if ((call_.rule == Rule::kReduce && !root_) || (exclusive && rank == 0)) return;
+    call_.result = One(a_.recv_buffer, received, a_.recv_type);
+  }
+
+  const Arguments& a_;
+  Library* const library_;
+  const Comm& comm_;
+  CallData& call_;
+  bool send_in_place_ = false;
+  bool recv_in_place_ = false;
+  bool root_ = false;
+};
+
+bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
+  const Comm* comm = from.comm;
+  if (comm == nullptr || comm->inter() || comm->size < 2 || !IsRead(from.info->rule)) return false;
+  if ((comm->flags & (ring::kIsWindow | ring::kIsFile)) != 0) return false;
+  if (!IsInScope(from.info->rule, *comm)) return false;
+  Describer(from, arguments, call).Describe();
+  return true;
+}
+
+bool IsReadable(const TypedBuffer& buffer) {
+  // The first page is never mapped: a null pointer whose data the library does not touch.
+  const char* first = Advance(buffer.base, buffer.map->runs[0].offset);
+  return reinterpret_cast<uintptr_t>(first) >= 4096;
+}
+
+// Why the buffer must not be read; kNone if it may be.
+DataReading Refusal(const TypedBuffer& buffer) {
+  if (buffer.map == nullptr || !IsReadable(buffer)) return DataReading::kLayout;
+  return MayRead(Advance(buffer.base, buffer.map->runs[0].offset)) ? DataReading::kNone
+                                                                   : DataReading::kDevice;
+}
+
+bool IsEmpty(const TypedBuffer& buffer) {
+  return buffer.count == 0 || (buffer.map != nullptr && buffer.map->bytes == 0);
+}
+
+uint64_t SampleFor(const CallData& call, DataSide side) {
+  if (ReadsAll()) return 0;
+  // An Allgather's whole result is compared with the others' only.
+  if (call.rule == Rule::kAllgather && side == DataSide::kResult) return ring::kSampledWords;
+  return HasBlocks(call.rule) ? ring::SampleOf(static_cast<uint64_t>(call.comm->size))
+                              : ring::kSampledWords;
+}
+
+HowToRead HowFor(const CallData& call, DataSide side) {
+  return {.sample = SampleFor(call, side), .sequence = call.sequence + call.start};
+}
+
+template <typename Record>
+void FillHead(const CallData& call, DataSide side, Record* record) {
+  record->sequence = call.sequence;
+  record->ticks = Ticks();
+  record->member = call.comm_uid;
+  record->start = static_cast<uint32_t>(call.start);
+  record->side = static_cast<uint16_t>(side);
+}
+
+// An infinity is the neutral element of a minimum or maximum, and says nothing there.
+bool IsNeutral(const CallData& call, const ring::DataRecord& record) {
+  const auto op = static_cast<ReduceOp>(call.reduce_op);
+  return record.nans == 0 && (op == ReduceOp::kMin || op == ReduceOp::kMax);
+}
+
+void KeepNonFinite(const CallData& call, const TypedBuffer& buffer, const ring::DataRecord& record,
+                   DataLog* log) {
+  if ((record.nans | record.infinities) == 0 || IsNeutral(call, record)) return;
+  log->KeepFirst(*call.comm, record.side == static_cast<uint16_t>(DataSide::kInput),
+                 {.sequence = call.sequence,
+                  .ticks = record.ticks,
+                  .operation = call.operation,
+                  .reduce_op = call.reduce_op,
+                  .datatype = call.datatype,
+                  .reading = record.reading,
+                  .start = record.start,
+                  .call_path = call.call_path,
+                  .count = buffer.count,
+                  .element = record.non_finite,
+                  .bits = record.non_finite_bits,
+                  .nans = record.nans,
+                  .infinities = record.infinities});
+}
+
+// What a buffer gave: whether it was read and recorded, and if so, its hash, and whether a NaN or
+// an infinity is in it.
+struct Outcome {
+  bool known = false;
+  bool non_finite = false;
+  uint64_t hash = 0;
+};
+
+Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) {
+  if (IsEmpty(buffer)) return {.known = true};
+  ring::DataRecord record;
+  memset(&record, 0, sizeof(record));
+  FillHead(call, side, &record);
+  record.call_path = call.call_path;
+  const DataReading refusal = Refusal(buffer);
+  if (refusal == DataReading::kNone) {
+    HowToRead how = HowFor(call, side);
+    if (Reduces(call.rule)) {
+      how.scan = ScanFor(buffer);
+      how.count_distinct = side == DataSide::kInput;
+    }
+    ReadBuffer(buffer, how, &record);
+    // What the program said of its bytes.
+    if (how.scan != ScanOf(buffer.map->type_class)) {
+      record.type_class = static_cast<uint16_t>(ClassOf(how.scan));
+    }
+  } else {
+    record.reading = static_cast<uint16_t>(refusal);
+  }
+  bool kept = false;
+  if (DataLog log; log.held()) {
+    log.Append(&record);
+    KeepNonFinite(call, buffer, record, &log);
+    kept = true;
+  }
+  const bool read = kept && refusal == DataReading::kNone;
+  CountRead(*call.comm, read);
+  return {.known = read,
+          .non_finite = (record.nans | record.infinities) != 0,
+          .hash = HashFingerprint({record.words, record.sum, record.weighted_sum,
+                                   record.squared_sum, record.exclusive})};
+}
+
+Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
+  const auto size = static_cast<uint32_t>(call.comm->size);
+  if (size > ring::kMaxDataBlocks) return {};
+  const HowToRead how = HowFor(call, side);
+  uint64_t hashes[ring::kMaxDataBlocks];
+  Outcome outcome{.known = true};
+  for (uint32_t i = 0; i < size && outcome.known; ++i) {
+    const TypedBuffer block = BlockOf(call, blocks, i);
+    hashes[i] = 0;
+    if (IsEmpty(block)) continue;
+    if (Refusal(block) != DataReading::kNone) {
+      outcome.known = false;
+      break;
+    }
+    hashes[i] = HashBuffer(block, how);
+    outcome.hash = Mix64(outcome.hash, hashes[i]);
+  }
+  DataLog log;
+  outcome.known = outcome.known && log.held();
+  for (uint32_t first = 0; outcome.known && first < size; first += ring::kDataBlocksPerRecord) {
+    ring::DataBlocks part;
+    memset(&part, 0, sizeof(part));
+    FillHead(call, side, &part);
+    part.reading =
+        static_cast<uint16_t>(how.sample == 0 ? DataReading::kWhole : DataReading::kSampled);
+    part.first = static_cast<uint16_t>(first);
+    const uint32_t left = size - first;
+    part.count = static_cast<uint16_t>(
+        left < ring::kDataBlocksPerRecord ? left : ring::kDataBlocksPerRecord);
+    memcpy(part.hashes, hashes + first, part.count * sizeof(hashes[0]));
+    log.Append(&part);
+  }
+  return outcome;
+}
+
+Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, const Side& one,
+                 const Side& blocks) {
+  Outcome outcome;
+  if (blocks.form != Side::Form::kNone) {
+    outcome = ReadBlocks(call, blocks_side, blocks);
+    if (call.comm->size <= static_cast<int32_t>(ring::kMaxDataBlocks)) {
+      CountRead(*call.comm, outcome.known);
+    }
+  }
+  // Without the blocks of the other side, there is nothing to compare it with.
+  const bool lone = HasBlocks(call.rule) &&
+                    call.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks) &&
+                    !(call.rule == Rule::kAllgather && side == DataSide::kResult);
+  if (one.form != Side::Form::kNone && !lone) outcome = ReadOne(call, side, one.buffer);
+  return outcome;
+}
+
+// The communicator may have been freed while a request on it was active.
+bool IsAlive(const CallData& call) {
+  return call.comm != nullptr && call.comm->uid == call.comm_uid;
+}
+
+void Enter(const CallData& call) {
+  Comm::Results& results = call.comm->results;
+  if (HasEqualResults(call)) __atomic_fetch_add(&results.pending, 1, __ATOMIC_RELAXED);
+  ReadSide(call, DataSide::kInput, DataSide::kInputBlocks, call.input, call.input_blocks);
+}
+
+void Leave(const CallData& call, bool failed) {
+  Comm::Results& results = call.comm->results;
+  Outcome outcome;
+  if (!failed) {
+    outcome =
+        ReadSide(call, DataSide::kResult, DataSide::kResultBlocks, call.result, call.result_blocks);
+  }
+  if (!HasEqualResults(call)) return;
+  __atomic_fetch_sub(&results.pending, 1, __ATOMIC_RELAXED);
+  DataLog log;
+  if (!outcome.known || !log.held()) {
+    results.unknown = true;
+    return;
+  }
+  // The bits of a NaN may differ (IEEE 754, 6.2.3).
+  const bool compared = !(Reduces(call.rule) && outcome.non_finite);
+  log.AddResult(call.comm, call.sequence + (call.start << 40), compared ? outcome.hash : 0);
+}
+
+}  // namespace
+
+void BeginCall(const Call& call, const Arguments& arguments) {
+  CallData data;
+  if (call.info->kind == Kind::kPersistentCollective) return;
+  if (Describe(call, arguments, &data)) Enter(data);
+}
+
+void EndCall(const Call& call, const Arguments& arguments) {
+  CallData data;
+  if (Describe(call, arguments, &data)) Leave(data, false);
+}
+
+void FailCall(const Call& call) {
+  if (call.comm != nullptr) call.comm->results.unknown = true;
+}
+
+void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, uint64_t handle) {
+  CallData data;
+  const bool wanted = Describe(call, arguments, &data);
+  if (slot < kMaxRequests) {
+    g_of_request[slot] = wanted ? data : CallData{};
+  } else if (wanted && call.info->kind != Kind::kPersistentCollective) {
+    Leave(data, !IsCompleteAtOnce(*call.library, handle));
+  }
+}
+
+void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
+  CallData& call = g_of_request[slot];
+  if (!IsAlive(call)) return;
+  call.start = start;
+  call.call_path = record.call_path;
+  Enter(call);
+}
+
+void CompleteRequest(uint32_t slot, bool failed) {
+  CallData& call = g_of_request[slot];
+  if (IsAlive(call)) Leave(call, failed);
+}
+
+}  // namespace rollcall::shim::data

@@ -1,0 +1,104 @@
+#include "shim/data/data_log.h"
+
+#include <cstring>
+
+#include "shim/process.h"
+#include "shim/spin_lock.h"
+
+namespace rollcall::shim::data {
+namespace {
+
+constinit SpinLock g_lock;
+
+void Append(void* record) {
+  ring::Section* section = g_process.Of(ring::SectionKind::kData);
+  if (section->capacity == 0) return;
+  const uint64_t index = section->used;
+  auto* slot = reinterpret_cast<uint64_t*>(
+      g_process.Table<ring::DataRecord>(ring::SectionKind::kData) + index % section->capacity);
+  uint64_t words[sizeof(ring::DataRecord) / sizeof(uint64_t)];
+  memcpy(words, record, sizeof(words));
+  StoreRelaxed(slot, 2 * index + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (size_t i = 1; i < sizeof(words) / sizeof(words[0]); ++i) StoreRelaxed(slot + i, words[i]);
+  StoreRelease(slot, 2 * index + 2);
+  StoreRelease(&section->used, index + 1);
+}
+
+ring::DataMember* MemberOf(const Comm& comm) {
+  const auto index = comm.entry - g_process.Table<ring::Member>(ring::SectionKind::kMembers);
+  return g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers) + index;
+}
+
+// Changes fields that readers check by the lock.
+template <typename Change>
+void Update(ring::DataMember* member, Change change) {
+  const uint64_t lock = LoadRelaxed(&member->lock);
+  StoreRelaxed(&member->lock, lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  change();
+  StoreRelease(&member->lock, lock + 2);
+}
+
+// The member of a communicator, whose place may have belonged to another one.
+ring::DataMember* Claim(const Comm& comm) {
+  ring::DataMember* member = MemberOf(comm);
+  if (LoadRelaxed(&member->uid) == comm.uid) return member;
+  ring::Section* section = g_process.Of(ring::SectionKind::kDataMembers);
+  const auto place = static_cast<uint64_t>(
+      member - g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers));
+  Update(member, [&] {
+    memset(reinterpret_cast<char*>(member) + sizeof(member->lock), 0,
+           sizeof(*member) - sizeof(member->lock));
+    StoreRelaxed(&member->uid, comm.uid);
+  });
+  if (section->used <= place) StoreRelease(&section->used, place + 1);
+  return member;
+}
+
+}  // namespace
+
+DataLog::DataLog() : held_(g_lock.TryLock()) {}
+
+DataLog::~DataLog() {
+  if (held_) g_lock.Unlock();
+}
+
+void DataLog::Append(ring::DataRecord* record) { data::Append(record); }
+void DataLog::Append(ring::DataBlocks* blocks) { data::Append(blocks); }
+
+void DataLog::KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found) {
+  ring::DataMember* member = Claim(comm);
+  ring::NonFinite* first = input ? &member->input : &member->result;
+  // Nonblocking calls complete in any order.
+  if (first->sequence != 0 && first->sequence <= found.sequence) return;
+  Update(member, [&] { *first = found; });
+}
+
+void DataLog::AddResult(Comm* comm, uint64_t call, uint64_t hash) {
+  ring::DataMember* member = Claim(*comm);
+  Comm::Results& results = comm->results;
+  results.hash += Mix64(call, hash);
+  ++results.count;
+  if (results.pending != 0 || results.unknown) return;
+  for (uint32_t k = 0; k < ring::kDataCheckpoints; ++k) {
+    if ((results.count & ((uint64_t{1} << 2 * k) - 1)) != 0) break;
+    ring::DataCheckpoint* checkpoint = &member->recent[k];
+    StoreRelaxed(&checkpoint->results, uint64_t{0});
+    std::atomic_thread_fence(std::memory_order_release);
+    StoreRelaxed(&checkpoint->hash, results.hash);
+    StoreRelease(&checkpoint->results, results.count);
+  }
+}
+
+void CountRead(const Comm& comm, bool read) {
+  ring::DataMember* member = MemberOf(comm);
+  if (LoadRelaxed(&member->uid) != comm.uid) {
+    const DataLog log;
+    if (!log.held()) return;
+    Claim(comm);
+  }
+  Increment(read ? &member->read : &member->unread);
+}
+
+}  // namespace rollcall::shim::data

@@ -1,0 +1,42 @@
+// Writes what was read of the application's data into the ring: the sections kData and
+// kDataMembers. Any thread; the caller holds a DataLog. Not async-signal-safe, but a signal handler
+// that interrupts the holder does not wait: it gets no log.
+#ifndef ROLLCALL_SHIM_DATA_DATA_LOG_H_
+#define ROLLCALL_SHIM_DATA_DATA_LOG_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+#include "shim/comms.h"
+
+namespace rollcall::shim::data {
+
+// The right to write. Nobody waits for it: of two threads that write at once, one does not.
+class DataLog {
+ public:
+  DataLog();
+  ~DataLog();
+  DataLog(const DataLog&) = delete;
+  DataLog& operator=(const DataLog&) = delete;
+
+  bool held() const { return held_; }  // the functions below require it
+
+  // Sets the record's lock.
+  void Append(ring::DataRecord* record);
+  void Append(ring::DataBlocks* blocks);
+  // Keeps `found` if it is the first one of the member's inputs (results).
+  void KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found);
+  // Adds a result that is equal on all members: see Comm::results. `call` is different for each
+  // call of a communicator.
+  void AddResult(Comm* comm, uint64_t call, uint64_t hash);
+
+ private:
+  bool held_;
+};
+
+// Counts a buffer as read, or as not read. Needs no log.
+void CountRead(const Comm& comm, bool read);
+
+}  // namespace rollcall::shim::data
+
+#endif  // ROLLCALL_SHIM_DATA_DATA_LOG_H_

@@ -1,0 +1,136 @@
+#include "shim/data/device_memory.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "shim/platform.h"
+#include "shim/spin_lock.h"
+
+namespace rollcall::shim::data {
+namespace {
+
+// What is loaded. Changes only when an object is loaded.
+struct Drivers {
+  // CUDA driver API: reports the type of memory into `data`. Sets no error that the program sees.
+  int (*cuda)(void* data, int attribute, uint64_t pointer) = nullptr;
+  int (*hip)(void* attributes, const void* pointer) = nullptr;
+  int (*hip_last_error)() = nullptr;  // and clears it
+  int (*hip_peek_error)() = nullptr;
+  bool unknown = false;  // a driver that cannot be asked
+};
+
+constinit Drivers g_drivers;
+constinit std::atomic<uint64_t> g_adds{0};  // the loader's count when g_drivers was determined
+constinit std::atomic<bool> g_any{false};
+constinit SpinLock g_lock;
+
+int ReadAdds(dl_phdr_info* info, size_t size, void* adds) {
+  if (size >= offsetof(dl_phdr_info, dlpi_adds) + sizeof(info->dlpi_adds)) {
+    *static_cast<uint64_t*>(adds) = info->dlpi_adds;
+  }
+  return 1;  // the first object is enough
+}
+
+struct Names {
+  char cuda[256] = "";
+  char hip[256] = "";
+  bool level_zero = false;
+};
+
+int FindNames(dl_phdr_info* info, size_t, void* found) {
+  auto* names = static_cast<Names*>(found);
+  const char* name = info->dlpi_name;
+  if (name == nullptr) return 0;
+  const char* slash = strrchr(name, '/');
+  const char* file = slash == nullptr ? name : slash + 1;
+  const auto is = [&](const char* prefix) { return strncmp(file, prefix, strlen(prefix)) == 0; };
+  const auto keep = [&](char* to) {
+    if (strlen(name) < sizeof(names->cuda)) strcpy(to, name);
+  };
+  if (is("libcuda.so")) keep(names->cuda);
+  if (is("libamdhip64.so")) keep(names->hip);
+  if (is("libze_loader.so") || is("libze_intel_gpu.so")) names->level_zero = true;
+  return 0;
+}
+
+template <typename Function>
+void Find(const char* library, const char* name, Function* function) {
+  // The reference is kept: drivers are not unloaded.
+  void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+  *reinterpret_cast<void**>(function) = handle == nullptr ? nullptr : dlsym(handle, name);
+}
+
+// Another thread may be reading the drivers: what was found stays the same.
+ROLLCALL_COLD void FindDrivers(uint64_t adds) {
+  const ErrnoGuard keeper;
+  if (!g_lock.TryLock()) return;
+  Names names;
+  dl_iterate_phdr(FindNames, &names);
+  Drivers& all = g_drivers;
+  if (names.cuda[0] != '\0' && all.cuda == nullptr) {
+    Find(names.cuda, "cuPointerGetAttribute", &all.cuda);
+    all.unknown |= all.cuda == nullptr;
+  }
+  if (names.hip[0] != '\0' && all.hip == nullptr) {
+    Find(names.hip, "hipGetLastError", &all.hip_last_error);
+    Find(names.hip, "hipPeekAtLastError", &all.hip_peek_error);
+    Find(names.hip, "hipPointerGetAttributes", &all.hip);
+    all.unknown |=
+        all.hip == nullptr || all.hip_last_error == nullptr || all.hip_peek_error == nullptr;
+  }
+  all.unknown |= names.level_zero;
+  g_any.store(all.cuda != nullptr || all.hip != nullptr || all.unknown, std::memory_order_release);
+  g_adds.store(adds, std::memory_order_release);
+  g_lock.Unlock();
+}
+
+// cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST.
+bool IsCudasHost(const void* pointer) {
+  constexpr int kMemoryType = 2;
+  constexpr unsigned kHost = 1;
+  constexpr int kInvalidValue = 1;    // memory that the driver does not know: the host's
+  constexpr int kNotInitialized = 3;  // so there is no memory of a device
+  unsigned type = 0;
+  const int error = g_drivers.cuda(&type, kMemoryType, reinterpret_cast<uint64_t>(pointer));
+  if (error == 0) return type == kHost;
+  return error == kInvalidValue || error == kNotInitialized;
+}
+
+// hip_runtime_api.h: the type of memory is the first int of hipPointerAttribute_t. Of its values,
+// only 0 is the host's in all versions: hipMemoryTypeHost to ROCm 5, hipMemoryTypeUnregistered
+// from 6 on. An error becomes the thread's last one, which the program may ask for.
+bool IsHipsHost(const void* pointer) {
+  constexpr int kInvalidValue = 1;
+  if (g_drivers.hip_peek_error() != 0) return false;
+  alignas(16) char attributes[256] = {};
+  const int error = g_drivers.hip(attributes, pointer);
+  int type;
+  memcpy(&type, attributes, sizeof(type));
+  if (error == 0) return type == 0;
+  g_drivers.hip_last_error();
+  return error == kInvalidValue;
+}
+
+}  // namespace
+
+bool MayRead(const void* pointer) {
+  uint64_t adds = 0;
+  dl_iterate_phdr(ReadAdds, &adds);
+  if (__builtin_expect(adds != g_adds.load(std::memory_order_acquire), 0)) {
+    FindDrivers(adds);
+    // Another thread is looking.
+    if (adds != g_adds.load(std::memory_order_acquire)) return false;
+  }
+  if (__builtin_expect(!g_any.load(std::memory_order_acquire), 1)) return true;
+  const ErrnoGuard keeper;
+  const Drivers& drivers = g_drivers;
+  if (drivers.unknown) return false;
+  return (drivers.cuda == nullptr || IsCudasHost(pointer)) &&
+         (drivers.hip == nullptr || IsHipsHost(pointer));
+}
+
+}  // namespace rollcall::shim::data

@@ -1,0 +1,87 @@
+// Where the data of a datatype is: its type map (MPI 4.1, 5.1), without the types.
+//
+// Type maps live as long as the process, and equal ones are shared: a request may outlive its
+// datatype. Their memory is bounded. Made at a datatype's first sight, which may allocate; used
+// without a lock by any thread.
+#ifndef ROLLCALL_SHIM_DATA_TYPE_MAP_H_
+#define ROLLCALL_SHIM_DATA_TYPE_MAP_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/datatypes.h"
+
+namespace rollcall::shim {
+
+// A piece of consecutive bytes. `start` is its place among the bytes of one element without gaps;
+// it ends where the next one starts.
+struct TypeRun {
+  int64_t offset = 0;  // in memory, from the element's address
+  uint64_t start = 0;
+};
+
+// One element; the following ones are `extent` bytes apart.
+struct TypeMap {
+  int64_t extent = 0;
+  uint64_t bytes = 0;                          // of data
+  uint64_t basics = 0;                         // number of basic elements
+  TypeClass type_class = TypeClass::kUnknown;  // of all basic elements; kUnknown: several
+  uint32_t run_count = 0;
+  const TypeRun* runs = nullptr;  // of `run_count`; in the order of the type map
+
+  // All data of consecutive elements is consecutive.
+  bool contiguous() const {
+    return run_count == 1 && runs[0].offset == 0 && static_cast<uint64_t>(extent) == bytes;
+  }
+  uint64_t EndOf(uint32_t run) const { return run + 1 < run_count ? runs[run + 1].start : bytes; }
+};
+
+// How a derived datatype was made: the combiners of MPI_Type_get_envelope, as far as their type
+// maps can be made here.
+enum class TypeShape : uint8_t {
+  kOther,
+  kDup,
+  kContiguous,
+  kVector,
+  kHvector,
+  kIndexed,
+  kHindexed,
+  kIndexedBlock,
+  kHindexedBlock,
+  kStruct,
+  kSubarray,
+  kResized
+};
+
+// What MPI_Type_get_contents returns (MPI 4.1, 5.1.13), with the type maps of the datatypes.
+struct TypeContents {
+  const int* ints = nullptr;
+  int int_count = 0;
+  const int64_t* addresses = nullptr;
+  int address_count = 0;
+  const TypeMap* const* types = nullptr;
+  int type_count = 0;
+};
+
+// nullptr if there is none: an unknown shape or part, too many runs, no memory.
+const TypeMap* MakeTypeMap(TypeShape shape, const TypeContents& contents, int64_t extent);
+// Of a predefined datatype. `size` and `extent` are the library's: if they are not those that its
+// representation should have, there is none.
+const TypeMap* MakeTypeMap(const BasicTypeInfo& basic, uint64_t size, int64_t extent);
+
+// Elements of a datatype in memory. `base` may be nullptr: MPI_BOTTOM.
+struct TypedBuffer {
+  const char* base = nullptr;
+  const TypeMap* map = nullptr;
+  uint64_t count = 0;
+
+  uint64_t bytes() const { return count * map->bytes; }
+};
+
+// Copies `length` bytes of the data without gaps, from byte `from` of it on. The range must be in
+// the buffer. No allocation.
+void CopyData(const TypedBuffer& buffer, uint64_t from, uint64_t length, void* to);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_DATA_TYPE_MAP_H_

@@ -1,0 +1,47 @@
+// Reads words of a buffer: their fingerprint (proto/data_words.h), and whether a floating-point
+// element among them is NaN or infinite. Pure functions: no allocation, no lock, no state but the
+// choice of instructions, made once. Any thread; async-signal-safe.
+#ifndef ROLLCALL_SHIM_DATA_WORDS_H_
+#define ROLLCALL_SHIM_DATA_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proto/data_words.h"
+#include "proto/datatypes.h"
+
+namespace rollcall::shim {
+
+// The format of the elements, as far as it can be scanned.
+enum class Scan : uint8_t { kNone, kF16, kBf16, kF32, kF64 };
+
+// Complex types are scanned by their parts; types without a scan give kNone.
+Scan ScanOf(TypeClass type_class);
+// Bytes of an element; 8 for kNone.
+uint32_t BytesOf(Scan scan);
+
+struct WordsRead {
+  Fingerprint all;
+  bool non_finite = false;  // an element has the exponent of NaN and infinity
+};
+
+// Reads `bytes` at any address; the last word is padded with zeros. With `scan`, `bytes` is a
+// multiple of the element's.
+WordsRead ReadWords(const void* data, size_t bytes, Scan scan);
+
+// How many of the `bytes` / BytesOf(scan) elements are NaN, how many are infinite, and the first of
+// either. All zero for kNone.
+struct NonFiniteCount {
+  uint64_t nans = 0;
+  uint64_t infinities = 0;
+  uint64_t first = 0;  // index; valid if there is one
+  uint64_t bits = 0;   // of the first
+};
+NonFiniteCount CountNonFinite(const void* data, size_t bytes, Scan scan);
+
+// The number of different words among `count`. Stops counting at `limit`, which is at most 16.
+uint32_t CountDistinct(const uint64_t* words, size_t count, uint32_t limit);
+
+}  // namespace rollcall::shim
+
+#endif  // ROLLCALL_SHIM_DATA_WORDS_H_
