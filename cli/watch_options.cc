@@ -19,6 +19,14 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
   parser->Add("--keep", &settings->keep, "keep the run directory even if the job ends cleanly");
   parser->Add("--no-stacks", &settings->no_stacks,
               "do not record call paths and do not take live stacks");
+  parser->Add(
+      "--data", &settings->data,
+      "read the data of MPI collectives, to find NaN and results that differ: some words of "
+      "each buffer, or all (docs/data.md)",
+      {.one_of = {"off", "sampled", "full"}});
+  parser->Add("--data-scope", &settings->data_scope,
+              "functions (MPI_Allreduce) and names of communicators to which --data is limited, "
+              "separated by commas");
   parser->Add("command", &settings->command, "the launcher and its arguments, after --",
               {.required = true});
   parser->StopAtFirstPositional();

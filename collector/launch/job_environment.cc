@@ -117,6 +117,8 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
   current[env::kCollector] = settings.collector;
   current[env::kToken] = settings.token;
   if (!settings.stacks) current[env::kStacks] = "0";
+  if (!settings.data.empty()) current[env::kData] = settings.data;
+  if (!settings.data_scope.empty()) current[env::kDataScope] = settings.data_scope;
 
   const std::string library = PreloadLibrary();
   if (library.empty()) {

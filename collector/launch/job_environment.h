@@ -25,6 +25,8 @@ struct JobSettings {
   std::string collector;  // HOST:PORT
   std::string token;
   bool stacks = true;
+  std::string data = {};  // env::kData and env::kDataScope; empty: not set
+  std::string data_scope = {};
   std::vector<std::string> command;  // the launcher's command line
   // Whether the kernel tells this node's agent how a rank ended (EndReports).
   bool kernel_reports_ends = false;

@@ -156,6 +156,8 @@ bool WatchedJob::Start() {
                                   .collector = Advertised(settings_.listen, server_->port()),
                                   .token = token_,
                                   .stacks = !settings_.no_stacks,
+                                  .data = settings_.data,
+                                  .data_scope = settings_.data_scope,
                                   .command = settings_.command,
                                   .kernel_reports_ends = kernel_reports_ends_},
                                  &notes);
