@@ -108,11 +108,17 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
     out->set_entered(member.entered);
     out->set_completed(member.completed);
     out->set_unordered(member.concurrent);
-    for (const Mark& mark : member.marks) {
-      rpc::Mark* out_mark = out->add_marks();
-      out_mark->set_sequence(mark.sequence);
-      out_mark->set_semantic_hash(mark.semantic_hash);
-    }
+    const auto add = [](const std::vector<Mark>& marks, auto* to) {
+      for (const Mark& mark : marks) {
+        rpc::Mark* out_mark = to->Add();
+        out_mark->set_sequence(mark.sequence);
+        out_mark->set_semantic_hash(mark.semantic_hash);
+      }
+    };
+    add(member.marks, out->mutable_marks());
+    add(member.results, out->mutable_results());
+    out->set_non_finite_input(member.non_finite_input);
+    out->set_non_finite_result(member.non_finite_result);
   }
   process->sent_members = sample.members;
 }

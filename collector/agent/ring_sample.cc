@@ -76,6 +76,21 @@ void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread,
                           .since_monotonic_ns = MonotonicOf(header, record.start_ticks)});
 }
 
+// A checkpoint may be written while it is read. Then its hash is another one, by which the
+// collector suspects a difference that the rings do not confirm.
+void ReadData(const ring::DataMember& data, uint32_t uid, MemberSample* sample) {
+  if (data.uid != uid || IsBeingWritten(data.lock)) return;
+  sample->non_finite_input = data.input.sequence;
+  sample->non_finite_result = data.result.sequence;
+  for (const ring::DataCheckpoint& checkpoint : data.recent) {
+    const Mark mark{checkpoint.results, checkpoint.hash};
+    if (mark.sequence == 0) continue;
+    if (std::find(sample->results.begin(), sample->results.end(), mark) == sample->results.end()) {
+      sample->results.push_back(mark);
+    }
+  }
+}
+
 // Whether a mark or NCCL's kernel events show a device whose work is not complete.
 bool DeviceWorks(const RingImage& image) {
   const ImageTable& marks = image.table(SectionKind::kMarks);
@@ -93,7 +108,9 @@ bool DeviceWorks(const RingImage& image) {
 
 }  // namespace
 
-void RingSampler::ReadMembers(const ImageTable& table) {
+void RingSampler::ReadMembers(const RingImage& image) {
+  const ImageTable& table = image.table(SectionKind::kMembers);
+  const ImageTable& data = image.table(SectionKind::kDataMembers);
   members_.clear();
   member_uids_.clear();
   for (uint64_t i = 0; i < table.size(); ++i) {
@@ -117,6 +134,7 @@ void RingSampler::ReadMembers(const ImageTable& table) {
     std::sort(sample.marks.begin(), sample.marks.end(),
               [](const Mark& a, const Mark& b) { return a.sequence > b.sequence; });
     sample.marks.erase(std::unique(sample.marks.begin(), sample.marks.end()), sample.marks.end());
+    if (i < data.size()) ReadData(data.Get<ring::DataMember>(i), entry.uid, &sample);
     members_.push_back(std::move(sample));
     member_uids_.push_back(entry.uid);
   }
@@ -156,7 +174,8 @@ bool RingSampler::Sample(RingSample* out) {
   const bool moved = !sampled_ || out->activity != last_activity_;
   if (moved || moved_before_) {
     tables.Read(SectionKind::kMembers);
-    ReadMembers(image.table(SectionKind::kMembers));
+    tables.Read(SectionKind::kDataMembers);
+    ReadMembers(image);
   }
   moved_before_ = moved;
   sampled_ = true;

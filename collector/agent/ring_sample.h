@@ -30,6 +30,10 @@ struct MemberSample {
   uint64_t completed = 0;
   bool concurrent = false;  // ring::kSawConcurrency or kWeakIdentity: hashes prove nothing
   std::vector<Mark> marks;  // in descending order of sequence
+  // Of its data, if that is read (ring::DataMember).
+  std::vector<Mark> results;  // hashes by number of results; in no order
+  uint64_t non_finite_input = 0;
+  uint64_t non_finite_result = 0;
   friend bool operator==(const MemberSample&, const MemberSample&) = default;
 };
 
@@ -89,7 +93,7 @@ class RingSampler {
   void SetFile(UniqueFd fd) { fd_ = std::move(fd); }
 
  private:
-  void ReadMembers(const ImageTable& table);
+  void ReadMembers(const RingImage& image);
 
   UniqueFd fd_;
   std::string problem_;

@@ -69,7 +69,7 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
   for (const rpc::MemberDigest& member : digest.members()) {
     StoreMember(member, &process);
-    CompareMarks(member, digest.id());
+    CompareHashes(member, digest.id());
   }
 }
 
@@ -85,14 +85,28 @@ void JobState::StoreMember(const rpc::MemberDigest& member, Process* process) {
   known->completed = member.completed();
 }
 
-void JobState::CompareMarks(const rpc::MemberDigest& member, uint64_t id) {
+void JobState::CompareHashes(const rpc::MemberDigest& member, uint64_t id) {
   if (member.unordered() || member.size() == 1) return;
-  if (!marks_.contains(member.key()) && marks_.size() >= kCommunicatorsKept) return;
-  std::map<uint64_t, Seen>& seen = marks_[member.key()];
-  for (const rpc::Mark& mark : member.marks()) {
+  CompareMarks(member.key(), member.marks(), id);
+  constexpr uint64_t kOfResults = 0x5bd1e9955bd1e995;  // their numbers are others than calls'
+  CompareMarks(member.key() ^ kOfResults, member.results(), id);
+  for (const uint64_t sequence : {member.non_finite_input(), member.non_finite_result()}) {
+    // Once for each process: where it came from, nobody may be to blame.
+    if (sequence == 0 || non_finite_.size() >= kCommunicatorsKept) continue;
+    if (non_finite_.emplace(id, member.key(), sequence).second) {
+      mismatches_ |= Fold(member.key(), sequence, 17) | 1;
+    }
+  }
+}
+
+void JobState::CompareMarks(uint64_t key, const Marks& marks, uint64_t id) {
+  if (marks.empty()) return;
+  if (!marks_.contains(key) && marks_.size() >= kCommunicatorsKept) return;
+  std::map<uint64_t, Seen>& seen = marks_[key];
+  for (const rpc::Mark& mark : marks) {
     const auto [entry, is_new] = seen.try_emplace(mark.sequence(), Seen{mark.semantic_hash(), id});
     if (!is_new && entry->second.semantic_hash != mark.semantic_hash() && entry->second.id != id) {
-      mismatches_ |= Fold(member.key(), mark.sequence(), 1) | 1;
+      mismatches_ |= Fold(key, mark.sequence(), 1) | 1;
     }
   }
   while (seen.size() > kMarksKept) seen.erase(seen.begin());

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -23,7 +25,7 @@ enum class Reason : uint8_t {
   kSomeWait,  // some have waited for a while, others go on
   kAllWait,   // every live process of a world waits and nothing moves
   kEnded,     // a process ended or finalized, others wait
-  kMismatch,  // two members' hashes differ at one sequence number
+  kMismatch,  // two members' hashes differ at one sequence number, or data has NaN
   kStalled,   // a process is outside any call for stall_after while others wait
 };
 
@@ -128,11 +130,15 @@ class JobState {
   static constexpr size_t kMembersKept = 4096;
 
   static void StoreMember(const rpc::MemberDigest& member, Process* process);
-  void CompareMarks(const rpc::MemberDigest& member, uint64_t id);
+  void CompareHashes(const rpc::MemberDigest& member, uint64_t id);
+  using Marks = google::protobuf::RepeatedPtrField<rpc::Mark>;
+  void CompareMarks(uint64_t key, const Marks& marks, uint64_t id);
 
   const Options options_;
   std::unordered_map<uint64_t, Process> processes_;
   std::unordered_map<uint64_t, std::map<uint64_t, Seen>> marks_;  // by key, by sequence
+  // By process: keys of communicators and numbers of calls with NaN or infinity.
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t>> non_finite_;
   uint64_t mismatches_ = 0;  // fingerprint of those found; 0 if none
   bool ever_seen_ = false;
 };
