@@ -16,6 +16,10 @@ file(GLOB_RECURSE FAULT_PYTHON CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.py)
 file(GLOB FAULT_HEADERS CONFIGURE_DEPENDS ${FAULTS_DIR}/*.h)
 file(GLOB JOB_SCRIPTS CONFIGURE_DEPENDS ${JOBS_DIR}/*.py)
 list(FILTER FAULT_C EXCLUDE REGEX "/generated/|/nccl/|/nccl_mpi/")  # nccl.cmake
+# Libraries that faults are run with: preload= in jobs/expectations.py.
+set(FAULT_PRELOADS ${FAULT_C})
+list(FILTER FAULT_PRELOADS INCLUDE REGEX "_preload[.]c$")
+list(FILTER FAULT_C EXCLUDE REGEX "_preload[.]c$")
 list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(support|torch)/")
 set(PLACEMENT_DRIVER ${FAULTS_DIR}/generated/placement.c)
 
@@ -123,6 +127,22 @@ function(rollcall_fault_sources out mpi compiler)
   set(${out} ${programs} PARENT_SCOPE)
 endfunction()
 
+# Builds the libraries of FAULT_PRELOADS beside the programs and appends them to OUT. They are loaded into rollcall and
+# the launcher, too: so they are compiled by mpicc, but not linked by it, which would add the MPI library.
+function(rollcall_fault_preloads out mpi compiler)
+  set(libraries ${${out}})
+  foreach(source ${FAULT_PRELOADS})
+    file(RELATIVE_PATH name ${FAULTS_DIR} ${source})
+    string(REGEX REPLACE "[.]c$" "" name ${name})
+    rollcall_fault_program(object ${mpi} ${name}.o ${compiler} ${source} -c -fPIC -std=gnu11 ${FAULT_FLAGS})
+    string(REGEX REPLACE "[.]o$" ".so" library ${object})
+    add_custom_command(OUTPUT ${library} COMMAND ${CMAKE_C_COMPILER} -shared -Wl,-z,lazy ${object} -o ${library}
+      DEPENDS ${object} VERBATIM)
+    list(APPEND libraries ${library})
+  endforeach()
+  set(${out} ${libraries} PARENT_SCOPE)
+endfunction()
+
 # The generated placements: one driver, many arguments; a sample in the normal run, all in the full one.
 function(rollcall_placement_tests mpi driver)
   set(common placements.py --rollcall $<TARGET_FILE:rollcall_cli> --mpi ${mpi} --program ${driver}
@@ -148,6 +168,7 @@ foreach(mpi openmpi mpich)
   set(programs "")
   rollcall_fault_sources(programs ${mpi} ${MPICC_${mpi}} SOURCES ${FAULT_C}
     FLAGS -std=gnu11 ${FAULT_FLAGS})
+  rollcall_fault_preloads(programs ${mpi} ${MPICC_${mpi}})
   rollcall_fault_sources(programs ${mpi} ${MPICXX_${mpi}} SOURCES ${FAULT_CXX}
     FLAGS -std=c++20 -pthread ${FAULT_FLAGS})
   find_program(GFORTRAN gfortran)

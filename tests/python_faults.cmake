@@ -10,6 +10,11 @@ execute_process(COMMAND /usr/bin/python3 -c "import mpi4py" RESULT_VARIABLE no_m
 if(no_mpi4py OR NOT MPIRUN_openmpi)
   message(STATUS "mpi4py job tests: skipped, no mpi4py or no Open MPI")
 else()
+  execute_process(COMMAND /usr/bin/python3 -c "import numpy" RESULT_VARIABLE no_numpy OUTPUT_QUIET ERROR_QUIET)
+  if(no_numpy)
+    message(STATUS "Job tests with numpy: skipped, it is not installed")
+    list(FILTER FAULT_PYTHON EXCLUDE REGEX "_numpy[.]py$")
+  endif()
   foreach(source ${FAULT_PYTHON})
     file(STRINGS ${source} fault REGEX "import .*FAULT")
     if(fault)
@@ -19,8 +24,8 @@ else()
   endforeach()
 endif()
 
-# Sources that send objects, test requests or call MPI in several threads need mpi4py.
-list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(thread|poll)_[^/]*$")
+# Sources that send objects, test requests or call MPI in several threads need mpi4py, and those about data numpy.
+list(FILTER FAULT_PYTHON EXCLUDE REGEX "/(thread|poll|data)_[^/]*$")
 
 # The tests of one source under one MPI and interpreter, without mpi4py.
 function(rollcall_ctypes_tests label mpi version python source)

@@ -80,7 +80,7 @@ def fetch_source(work, package, wildcard="*"):
 
 
 class Watched:
-    """A job's run under `rollcall check`: exit code, what it wrote, and the findings for which a build fails.
+    """A job's run under `rollcall check`: exit code, what it wrote, the findings for which a build fails, and other ones.
 
     findings is None if no verdict was written, which is an error of rollcall.
     """
@@ -93,9 +93,12 @@ class Watched:
         self.code, self.stdout, self.stderr = run_apart(check, timeout + 20, cwd, **environment)
         try:
             with open(verdict, encoding="utf-8") as file:
-                self.findings = [one for one in json.load(file)["findings"] if one["weight"] == "fails"]
+                every = json.load(file)["findings"]
+            self.findings = [one for one in every if one["weight"] == "fails"]
+            self.remarks = [one for one in every if one["weight"] != "fails"]
         except (OSError, ValueError):
             self.findings = None
+            self.remarks = []
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -19,6 +19,9 @@ Keys of rollcall-test:
   also        value for analyze --also: these findings are expected, and none from the live run
   check       options of `rollcall check`, which is tested instead of `run` and `analyze`: for findings
               that only it makes; "check=" for no options
+  data        value for --data, of `run` or `check`; for the faulty and the healthy job
+  preload     NAME of a source NAME.c beside this one: the faulty job has the library that CMake makes of it in
+              LD_PRELOAD, behind rollcall's; the healthy job does not
   gpu         value for ROLLCALL_GPU
   repeat      maximum number of runs of the healthy job, whatever --repeat specifies
   survives    yes: the launcher does not end when its ranks are killed, so that this is not tested
@@ -63,6 +66,8 @@ class Variant:
         self.also = keys.pop("also", None)
         check = keys.pop("check", None)
         self.check = None if check is None else shlex.split(check)
+        self.data = keys.pop("data", None)
+        self.preload = keys.pop("preload", None)
         self.gpu = keys.pop("gpu", None)
         self.repeat = int(keys.pop("repeat", sys.maxsize))
         self.survives = keys.pop("survives", "no") == "yes"

@@ -48,23 +48,38 @@ def bare_command(args, variant, fault):
             + program_command(args, fault) + variant.program_args)
 
 
+def data_options(variant):
+    return ["--data=" + variant.data] if variant.data else []
+
+
+def with_preload(args, variant, fault, command):
+    """Returns the command with the variant's library in LD_PRELOAD, where rollcall puts its own in front."""
+    if not fault or not variant.preload:
+        return command
+    library = os.path.join(os.path.dirname(os.path.abspath(args.program)), variant.preload + ".so")
+    if not os.path.exists(library):
+        raise Failure("%s is not built" % library)
+    return ["env", "LD_PRELOAD=" + library] + command
+
+
 def rollcall_command(args, variant, fault, on_hang, directory):
     command = [args.rollcall, "run", "--on-hang=" + on_hang, "--kill-after", KILL_AFTER_S,
                "--json", os.path.join(directory, "verdict.json"),
-               "--dir", os.path.join(directory, "run")]
+               "--dir", os.path.join(directory, "run"), *data_options(variant)]
     if variant.stall_after:
         command += ["--stall-after", variant.stall_after]
     if variant.gpu:
         command = ["env", "ROLLCALL_GPU=" + variant.gpu] + command
-    return command + ["--"] + bare_command(args, variant, fault)
+    return with_preload(args, variant, fault, command + ["--"] + bare_command(args, variant, fault))
 
 
 def check_command(args, variant, fault, directory):
     # A control has no --timeout, because the duration of a healthy job depends on the machine.
     options = [option for option in variant.check if fault or not option.startswith("--timeout=")]
-    return [args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
-            "--kill-after", KILL_AFTER_S, "--dir", os.path.join(directory, "run"), *options, "--",
-            *bare_command(args, variant, fault)]
+    return with_preload(args, variant, fault, [
+        args.rollcall, "check", "--json", os.path.join(directory, "verdict.json"),
+        "--kill-after", KILL_AFTER_S, "--dir", os.path.join(directory, "run"), *options, *data_options(variant),
+        "--", *bare_command(args, variant, fault)])
 
 
 def fail(job, text):
@@ -245,7 +260,7 @@ def test_check_control(args, variant, directory):
 
 def test_bare(args, variant, _directory):
     """Checks that the fault without rollcall hangs, fails or passes as its header specifies."""
-    with jobs.Job(bare_command(args, variant, True)) as job:
+    with jobs.Job(with_preload(args, variant, True, bare_command(args, variant, True))) as job:
         code = job.wait(args.hang_after if variant.outcome == "hung" else jobs.JOB_TIMEOUT_S)
         if variant.outcome == "hung":
             if code is not None:

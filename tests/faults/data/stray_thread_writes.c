@@ -1,0 +1,60 @@
+// A thread of rank 2 writes to the receive buffer of a broadcast that has not been waited for. To
+// be the same in every run, it is started when MPI_Request_get_status() says that the data has
+// arrived, and has ended before MPI_Wait.
+//
+// rollcall-test: ranks=4 data=full check=
+// expect: kind=result-differs culprits=2 waiting=none op=MPI_Ibcast seq=2 certainty=proven
+#include <pthread.h>
+
+#include "tests/faults/data.h"
+
+enum { kElements = 5000, kWritten = 1234 };
+
+static int g_field[kElements];
+
+#ifdef FAULT
+static void* WriteToField(void* unused) {
+  (void)unused;
+  g_field[kWritten] = -1;
+  return NULL;
+}
+#endif
+
+// Waits for the data of a request that stays to be completed.
+static void AwaitData(MPI_Request request) {
+  for (int arrived = 0; !arrived;) {
+    MPI_Request_get_status(request, &arrived, MPI_STATUS_IGNORE);
+  }
+}
+
+int main(int argc, char** argv) {
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  const int rank = WorldRank();
+  long sum = 0;
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < kElements; ++i) g_field[i] = rank == 0 ? step + i : 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibcast(g_field, kElements, MPI_INT, 0, MPI_COMM_WORLD, &request);  // @culprit
+    AwaitData(request);
+#ifdef FAULT
+    if (rank == 2 && step == 1) {
+      pthread_t thread;
+      REQUIRE(pthread_create(&thread, NULL, WriteToField, NULL) == 0);
+      pthread_join(thread, NULL);
+    }
+#endif
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < kElements; ++i) {
+#ifdef FAULT
+      REQUIRE((g_field[i] == step + i) == (rank != 2 || step != 1 || i != kWritten));
+#else
+      REQUIRE(g_field[i] == step + i);
+#endif
+      sum += g_field[i];
+    }
+  }
+  Report("sum", (double)sum);
+  MPI_Finalize();
+  return 0;
+}
