@@ -125,6 +125,10 @@ std::string FrameworkOf(const SourceFrame& frame) {
     return std::string(name.substr(0, name.find('.')));
   }
   if (FamilyOf(frame.module) == ModuleFamily::kTorch) return "torch";
+  // Functions of proto/rollcall.h, which programs compile.
+  if (frame.function.starts_with("rollcall_") && FileName(frame.file) == "rollcall.h") {
+    return "rollcall";
+  }
   return FrameworkOfPath(frame.module);
 }
 

@@ -59,6 +59,10 @@ def launched(programs, source):
                      *variant.program_args]
 
 
+def program_of(job):
+    return next(word for word in job if word.endswith(".fault"))
+
+
 def output_of(command, source, hangs=False):
     """Returns the whole output: until the end, or until the verdict of a job that hangs."""
     with jobs.Job(command) as job:
@@ -83,7 +87,13 @@ def printed_verdict(rollcall, programs, source):
         command += ["--color=never", "--dir", run]
         if variant.stall_after:
             command += ["--stall-after", variant.stall_after]
-        output = output_of([*command, "--", *job], source,
+        if variant.data:
+            command += ["--data=" + variant.data]
+        command += ["--", *job]
+        if variant.preload:
+            library = os.path.join(os.path.dirname(program_of(job)), variant.preload + ".so")
+            command = ["env", "LD_PRELOAD=" + library, *command]
+        output = output_of(command, source,
                            hangs=variant.check is None and variant.outcome == "hung")
         if variant.also:
             output = output_of([rollcall, "analyze", "--color=never", "--also", variant.also, run],

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -254,18 +255,29 @@ DataDifference FindDifference(const DataRead& deviating, const DataRead& agreein
   return result;
 }
 
+namespace {
+
+template <typename T>
+std::string NumberText(T number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number < 0 ? "-Inf" : "Inf";
+  return fmt::format("{}", number);
+}
+
+}  // namespace
+
 std::string ValueText(TypeClass type_class, uint64_t bits) {
   switch (type_class) {
     case TypeClass::kF16:
-      return fmt::format("{}", HalfValue(bits));
+      return NumberText(HalfValue(bits));
     case TypeClass::kBf16:
-      return fmt::format("{}", As<float>(static_cast<uint32_t>(bits << 16)));
+      return NumberText(As<float>(static_cast<uint32_t>(bits << 16)));
     case TypeClass::kF32:
     case TypeClass::kC64:
-      return fmt::format("{}", As<float>(static_cast<uint32_t>(bits)));
+      return NumberText(As<float>(static_cast<uint32_t>(bits)));
     case TypeClass::kF64:
     case TypeClass::kC128:
-      return fmt::format("{}", As<double>(bits));
+      return NumberText(As<double>(bits));
     case TypeClass::kI8:
       return fmt::format("{}", static_cast<int8_t>(bits));
     case TypeClass::kI16:

@@ -39,7 +39,7 @@ std::optional<Finding> JudgeNonFiniteInput(const Analysis& analysis, const Incid
   const FirstNonFinite& first = data.first;
   Finding finding = DraftOfData(analysis, incident, VerdictKind::kNonFiniteInput);
   const std::string value = NonFiniteText(analysis.trace, first);
-  const bool infinite = value.find("inf") != std::string::npos;
+  const bool infinite = value.find("Inf") != std::string::npos;
   finding.title = fmt::format("{} passed {} to {}; {}", RanksPhrase(finding.culprits),
                               infinite ? "an infinity" : "NaN",
                               NumberedCall(analysis, incident, finding.operation),

@@ -90,7 +90,7 @@ std::string NonFiniteText(const Trace& trace, const FirstNonFinite& first) {
     const TypeClass type = FindBasicType(trace.datatypes[first.datatype].basic).type_class;
     if (IsFloatingPoint(type)) return ValueText(type, first.bits);
   }
-  return first.nans != 0 ? "nan" : "inf";
+  return first.nans != 0 ? "NaN" : "Inf";
 }
 
 }  // namespace rollcall

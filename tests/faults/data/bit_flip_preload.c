@@ -1,6 +1,7 @@
 // Preloaded between rollcall's library and the MPI library (preload= in the header of bit_flip.c):
 // flips bit 40, or bit 10 of a shorter element, of element 12345 in the result of the third
-// MPI_Allreduce, and of the third MPI_Bcast, that has so many elements, on rank 1.
+// MPI_Allreduce, and of the third MPI_Bcast, that has so many elements, on rank 1. In a result of
+// exactly 30000 elements, the lowest bit (last_bit.c).
 //
 // It is loaded into rollcall and the launcher, too. So it is not linked with an MPI library, and
 // its references to one are functions only, which are resolved when they are called.
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { kElement = 12345, kCall = 3, kRank = 1 };
+enum { kElement = 12345, kLastBitCount = 30000, kCall = 3, kRank = 1 };
 
 static void Flip(void* buffer, int count, MPI_Datatype type, MPI_Comm comm, int* calls) {
   int rank = 0;
@@ -17,7 +18,7 @@ static void Flip(void* buffer, int count, MPI_Datatype type, MPI_Comm comm, int*
   PMPI_Comm_rank(comm, &rank);
   PMPI_Type_size(type, &size);
   if (rank != kRank) return;
-  const int bit = size == sizeof(uint64_t) ? 40 : 10;
+  const int bit = count == kLastBitCount ? 0 : size == sizeof(uint64_t) ? 40 : 10;
   ((unsigned char*)buffer)[kElement * (size_t)size + (size_t)bit / 8] ^= 1u << bit % 8;
 }
 
