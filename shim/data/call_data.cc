@@ -38,7 +38,8 @@ struct CallData {
   uint16_t datatype = 0;
   uint32_t call_path = 0;
   uint64_t sequence = 0;
-  uint64_t start = 0;  // of a persistent collective
+  uint64_t start = 0;    // of a persistent collective
+  uint64_t request = 0;  // uid of its request
   Side input = {};
   Side result = {};
   Side input_blocks = {};
@@ -138,7 +139,8 @@ class Describer {
              .reduce_op = record.reduce_op,
              .datatype = record.recv_datatype,
              .call_path = record.call_path,
-             .sequence = record.sequence};
+             .sequence = record.sequence,
+             .request = record.request};
     send_in_place_ = (record.flags & ring::kSendInPlace) != 0;
     recv_in_place_ = (record.flags & ring::kRecvInPlace) != 0;
     root_ = HasRoot(call_.rule) && a_.root_or_peer == comm_.rank;
@@ -425,9 +427,11 @@ Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, cons
   return outcome;
 }
 
-// The communicator may have been freed while a request on it was active.
-bool IsAlive(const CallData& call) {
-  return call.comm != nullptr && call.comm->uid == call.comm_uid;
+// Whether the slot still belongs to the call's request. Not every collective that takes a slot has
+// data, and the communicator may have been freed while a request on it was active.
+bool IsAlive(const CallData& call, uint32_t slot) {
+  return call.comm != nullptr && call.comm->uid == call.comm_uid &&
+         RequestAt(slot).uid == call.request;
 }
 
 void Enter(const CallData& call) {
@@ -478,13 +482,15 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
   if (slot < kMaxRequests) {
     g_of_request[slot] = wanted ? data : CallData{};
   } else if (wanted && call.info->kind != Kind::kPersistentCollective) {
-    Leave(data, !IsCompleteAtOnce(*call.library, handle));
+    const bool complete =
+        handle == call.library->abi.request_null || IsCompleteAtOnce(*call.library, handle);
+    Leave(data, !complete);
   }
 }
 
 void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
   CallData& call = g_of_request[slot];
-  if (!IsAlive(call)) return;
+  if (!IsAlive(call, slot)) return;
   call.start = start;
   call.call_path = record.call_path;
   Enter(call);
@@ -492,7 +498,7 @@ void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
 
 void CompleteRequest(uint32_t slot, bool failed) {
   CallData& call = g_of_request[slot];
-  if (IsAlive(call)) Leave(call, failed);
+  if (IsAlive(call, slot)) Leave(call, failed);
 }
 
 }  // namespace rollcall::shim::data

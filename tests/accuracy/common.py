@@ -11,6 +11,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+# Kinds of --data. Of a program of others, they are listed even if they do not fail a check.
+KINDS_OF_DATA = ("non-finite-input", "result-differs", "replica-drift", "identical-inputs", "last-bits-differ")
 ROLLCALL = os.path.join(ROOT, "build/release/bin/rollcall")
 # Limit for the CPU time of a process of the load: more than the runs that share one load need.
 LOAD_LIMIT_S = 3600
