@@ -375,9 +375,37 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
                                    record.squared_sum, record.exclusive})};
 }
 
+// Whether places are received into twice, which MPI does not allow (MPI 4.1, 6.5): what is left
+// there depends on the order. Only of contiguous blocks: others may interleave.
+bool Overlap(const CallData& call, const Side& blocks) {
+  uintptr_t begins[ring::kMaxDataBlocks], ends[ring::kMaxDataBlocks];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(call.comm->size); ++i) {
+    const TypedBuffer block = BlockOf(call, blocks, i);
+    if (IsEmpty(block) || block.map == nullptr || !block.map->contiguous()) continue;
+    const auto begin = reinterpret_cast<uintptr_t>(block.base);
+    const uintptr_t end = begin + block.bytes();
+    uint32_t at = count++;  // mostly they are in order
+    for (; at > 0 && begins[at - 1] > begin; --at) {
+      begins[at] = begins[at - 1];
+      ends[at] = ends[at - 1];
+    }
+    begins[at] = begin;
+    ends[at] = end;
+  }
+  for (uint32_t i = 1; i < count; ++i) {
+    if (ends[i - 1] > begins[i]) return true;
+  }
+  return false;
+}
+
 Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
   const auto size = static_cast<uint32_t>(call.comm->size);
   if (size > ring::kMaxDataBlocks) return {};
+  if (side == DataSide::kResultBlocks && blocks.form != Side::Form::kEqualBlocks &&
+      Overlap(call, blocks)) {
+    return {};
+  }
   const HowToRead how = HowFor(call, side);
   uint64_t hashes[ring::kMaxDataBlocks];
   Outcome outcome{.known = true};

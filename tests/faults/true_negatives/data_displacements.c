@@ -134,6 +134,23 @@ static void ToAllWithTypes(void) {
   MPI_Type_free(&spread);
 }
 
+// Into one place, which MPI does not allow, and programs do: which block is left there is open.
+static void ToOnePlace(void) {
+  int counts[kRanks];
+  int places[kRanks];
+  int sent[kRanks];
+  int received = -1;
+  for (int other = 0; other < kRanks; ++other) {
+    counts[other] = 1;
+    places[other] = 0;
+    sent[other] = 10 * g_rank + other;
+  }
+  int sources[kRanks];
+  for (int other = 0; other < kRanks; ++other) sources[other] = other;
+  MPI_Alltoallv(sent, counts, sources, MPI_INT, &received, counts, places, MPI_INT, MPI_COMM_WORLD);
+  REQUIRE(received % 10 == g_rank);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   g_rank = WorldRank();
@@ -144,6 +161,7 @@ int main(int argc, char** argv) {
     ToAll(nonblocking);
   }
   ToAllWithTypes();
+  ToOnePlace();
   MPI_Finalize();
   return 0;
 }
