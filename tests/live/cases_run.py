@@ -231,6 +231,17 @@ def stalled_in_read(scene):
     _stalled(scene, "read", "read")
 
 
+def data_while_it_runs(scene):
+    """--data: the first NaN is reported once, while the job runs, and the job is left alone."""
+    with Command(scene.run("--data=sampled", on_hang="kill") + scene.job("nan", gate=True)) as job:
+        verdict = scene.verdict(job)
+        require(verdict["status"] == "running", "status is " + verdict["status"], job)
+        live.check_one_finding(verdict, "non-finite-input", [1], [0, 2, 3], live.line_of("nan"), job)
+        scene.open_gate()
+        job.ends(live.JOB_CODE)
+        require(job.stderr().count("kind   non-finite-input") == 1, "not one verdict", job)
+
+
 def no_mpi(scene):
     """The launcher's program never initialises MPI: one line reports it, and the exit code is that of the job."""
     words = live.jobs.launcher("openmpi", 2) + ["sh", "-c", "exit %d" % live.JOB_CODE]
@@ -267,4 +278,4 @@ CASES = {case.__name__: case for case in (
     report_leaves_the_job_alone, exec_runs_a_command, kill_ends_soon, nobody_reads, watcher_killed,
     watcher_killed_job_hangs, launcher_killed, kill_waits_for_kill_after, verdict_withdrawn,
     verdict_withdrawn_while_it_runs, check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop,
-    stalled_in_read, no_mpi, installed_and_moved)}
+    stalled_in_read, data_while_it_runs, no_mpi, installed_and_moved)}

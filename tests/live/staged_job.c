@@ -10,6 +10,7 @@
 //   thread-then-loop   the same, and barriers for ever after that
 //   segv    rank 1 is ended by SIGSEGV      kill    rank 1 is ended by SIGKILL
 //   exit5   rank 1 ends with 5, without MPI_Finalize
+//   nan     as exit7; at first rank 1 passes NaN to a reduction
 //   where   as exit7; rank 0 prints which librollcall.so it has and what its parent is
 #include <limits.h>
 #include <mpi.h>
@@ -54,6 +55,12 @@ __attribute__((noinline)) static void ComputeForEver(volatile double* value) {
 __attribute__((noinline)) static long ReadNothing(int fd) {
   char byte;
   return read(fd, &byte, 1);  // @read
+}
+
+static void ReduceNan(int rank) {
+  const double mine = rank == 1 ? strtod("nan", NULL) : rank;
+  double sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);  // @nan
 }
 
 static void PrintWhere(void) {
@@ -125,6 +132,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (strcmp(mode, "nan") == 0) ReduceNan(rank);
   StepUntil(argc > 2 ? argv[2] : NULL, rank, strcmp(mode, "late") == 0);
   if (rank == 1 && strcmp(mode, "loop") == 0) {
     volatile double value = 1;
