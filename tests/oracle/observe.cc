@@ -16,8 +16,9 @@ namespace {
 
 class Observer {
  public:
-  Observer(const Program& program, const Machine& machine, Random* random)
-      : program_(program), machine_(machine), random_(*random) {}
+  Observer(const Program& program, const Machine& machine, Random* random,
+           CollectiveWatcher* watcher)
+      : program_(program), machine_(machine), random_(*random), watcher_(watcher) {}
 
   Observation Run() {
     constexpr const char* kLevels[] = {"single", "funneled", "serialized", "multiple"};
@@ -43,6 +44,7 @@ class Observer {
     for (int line = 0; line < program_.lines(); ++line) CurrentEvent(line);
     for (int r = 0; r < program_.ranks; ++r) OtherThreadsOf(r);
     if (result_.ended) Line("idle {}", result_.idle);
+    if (watcher_ != nullptr) result_.text += watcher_->LastLines();
     TextTraceResult parsed = ParseTextTrace(result_.text);
     if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
     result_.trace = std::move(parsed.trace);
@@ -122,7 +124,9 @@ class Observer {
     if (returns && IsWait(op.what)) requests = Open(step.line, op);
     const bool gives_up = returns && IsPoll(op.what) && GivesUp(step);
     if (gives_up) Line("{}: polled {}", Rank(step.line), Polled(step.line, op));
+    const std::vector<int> unfinished = Unfinished(step.line, op);
     machine_.Take(step, Library::kAsDecided, &result_.state);
+    if (watcher_ != nullptr) Tell(step, unfinished);
     if (gives_up) return;
     if (returns && IsExchange(step.line, step.at)) {
       Line("{}: {}{}", Rank(step.line), Exchange(step.line, op), Place(step.line, op));
@@ -147,6 +151,41 @@ class Observer {
       Line("{}: {}{}{}{}", Rank(step.line), error, Name(op), made, Place(step.line, op));
     } else if (step.what == Step::What::kEnter) {
       Enter(step.line, step.at);
+    }
+  }
+
+  // Returns the operations whose requests `wait` waits for and that are not finished.
+  std::vector<int> Unfinished(int line, const Op& wait) const {
+    std::vector<int> makers;
+    if (watcher_ == nullptr) return makers;
+    for (const int request : wait.requests) {
+      const int maker = machine_.MakerOf(line, request);
+      if (!IsFinished(line, maker)) makers.push_back(maker);
+    }
+    return makers;
+  }
+  bool IsFinished(int line, int at) const {
+    return result_.state.cells[static_cast<size_t>(line)][static_cast<size_t>(at)].finished;
+  }
+
+  // Tells the watcher what a step, which was taken, did.
+  void Tell(const Step& step, const std::vector<int>& unfinished) {
+    const auto moves_data = [](const Op& op) {
+      return IsCollective(op.what) && !op.rejected && !op.init;
+    };
+    const Op& op = machine_.At(step.line, step.at);
+    if (step.what == Step::What::kEnter) {
+      // The other starts of a Startall are entered with the first.
+      for (int at = step.at;; ++at) {
+        if (moves_data(machine_.At(step.line, at))) watcher_->Entered(step.line, at);
+        if (!machine_.At(step.line, at).fused) break;
+      }
+    } else if (step.what == Step::What::kReturn) {
+      if (moves_data(op) && op.request == kNone) watcher_->Completed(step.line, step.at);
+      for (const int at : unfinished) {
+        const bool finished = IsFinished(step.line, at);
+        if (finished && moves_data(machine_.At(step.line, at))) watcher_->Completed(step.line, at);
+      }
     }
   }
 
@@ -419,7 +458,8 @@ class Observer {
                                                  : std::to_string(op.peer));
     }
     if (Reduces(op.what)) {
-      text += op.reduction == 0 ? " sum" : " max";
+      constexpr const char* kReductions[] = {" sum", " max", " min", " user"};
+      text += kReductions[op.reduction];
     }
     const bool keeps_its_own = op.what == Do::kScatter || op.what == Do::kScatterv;
     if (op.in_place) text += keeps_its_own ? " recv-in-place" : " in-place";
@@ -462,6 +502,8 @@ class Observer {
   // program ignored the status.
   void SetChannels() {
     for (int r = 0; r < program_.ranks; ++r) {
+      const uint32_t index = result_.trace.worlds[0].processes[static_cast<size_t>(r)];
+      if (index == kNoIndex) continue;  // it has no trace
       std::map<std::tuple<int, int, int>, std::pair<uint64_t, uint64_t>> counts;
       for (const auto& [line, at] : EnteredBy(r)) {
         const Op& op = machine_.At(line, at);
@@ -485,7 +527,7 @@ class Observer {
         }
         ++counts[{op.comm, peer, tag}].second;
       }
-      Process& process = result_.trace.processes[static_cast<size_t>(r)];
+      Process& process = result_.trace.processes[index];
       // Keeps the channels of receives whose requests were freed; their completion is not recorded.
       std::vector<Channel> channels;
       std::copy_if(process.channels.begin(), process.channels.end(), std::back_inserter(channels),
@@ -495,7 +537,7 @@ class Observer {
       for (const auto& [key, count] : counts) {
         const auto& [comm, peer, tag] = key;
         for (const uint32_t m : result_.trace.communicators[static_cast<size_t>(comm)].members) {
-          if (result_.trace.members[m].process != static_cast<uint32_t>(r)) continue;
+          if (result_.trace.members[m].process != index) continue;
           process.channels.push_back({.member = m,
                                       .peer = peer,
                                       .tag = tag,
@@ -509,14 +551,16 @@ class Observer {
   const Program& program_;
   const Machine& machine_;
   Random& random_;
+  CollectiveWatcher* const watcher_;
   bool dies_alone_ = false;
   Observation result_;
 };
 
 }  // namespace
 
-Observation Observe(const Program& program, const Machine& machine, Random* random) {
-  return Observer(program, machine, random).Run();
+Observation Observe(const Program& program, const Machine& machine, Random* random,
+                    CollectiveWatcher* watcher) {
+  return Observer(program, machine, random, watcher).Run();
 }
 
 }  // namespace rollcall::oracle

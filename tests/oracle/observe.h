@@ -28,7 +28,19 @@ struct Observation {
   Trace trace;
 };
 
-Observation Observe(const Program& program, const Machine& machine, Random* random);
+// Is told what happens to collectives with data, in the order of the run. Calls that MPI rejects
+// and initialisations of persistent ones have none.
+class CollectiveWatcher {
+ public:
+  virtual ~CollectiveWatcher() = default;
+  virtual void Entered(int line, int at) = 0;  // a persistent one: is started
+  virtual void Completed(int line, int at) = 0;
+  // Further lines of the trace's text, at its end.
+  virtual std::string LastLines() = 0;
+};
+
+Observation Observe(const Program& program, const Machine& machine, Random* random,
+                    CollectiveWatcher* watcher = nullptr);
 
 }  // namespace rollcall::oracle
 

@@ -6,6 +6,7 @@
 // Options of both:
 //
 //   --of devices      compares NCCL programs (device/) instead of MPI programs
+//   --of data         compares what is said of the data of collectives (data/)
 //
 // Options of the table:
 //
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "tests/oracle/case.h"
+#include "tests/oracle/data/judge.h"
 #include "tests/oracle/device/judge.h"
 #include "tests/oracle/judge.h"
 
@@ -161,9 +163,54 @@ int Run(const Options& options) {
   return Many<Family>(options);
 }
 
+int RunData(const Options& options) {
+  if (!options.one.empty()) {
+    const size_t colon = options.one.find(':');
+    const uint64_t number =
+        colon == std::string::npos ? 0 : std::strtoull(&options.one[colon + 1], nullptr, 10);
+    const data::OneRun one = data::RunOne(std::strtoull(options.one.c_str(), nullptr, 10), number);
+    fmt::print("{}", data::Show(one));
+    return one.comparison.violations.empty() ? 0 : 1;
+  }
+  size_t shown = 0;
+  std::atomic<bool> stopped = false;
+  std::mutex mutex;
+  std::vector<data::Counted> parts(options.jobs);
+  std::vector<std::jthread> jobs;
+  for (uint64_t first = 0; first < options.jobs; ++first) {
+    jobs.emplace_back([&, first] {
+      for (uint64_t i = first; i < options.traces && !stopped; i += options.jobs) {
+        const data::OneRun one = data::RunOne(options.seed, i);
+        parts[first].Add(one);
+        const data::Comparison& comparison = one.comparison;
+        const bool wanted = comparison.took_effect &&
+                            options.show == fmt::format("{}:{}", i % data::kFaultKinds,
+                                                        static_cast<int>(comparison.named));
+        if (comparison.violations.empty() && !wanted) continue;
+        const std::lock_guard lock(mutex);
+        if (options.stop && !comparison.violations.empty()) {
+          fmt::print("VIOLATION {}\n", comparison.violations[0]);
+          stopped = true;
+        } else if (++shown <= options.most) {
+          fmt::print("=== oracle --of data --one {}:{}\n{}", options.seed, i, data::Show(one));
+        }
+      }
+    });
+  }
+  jobs.clear();
+  if (stopped) return 1;
+  data::Counted counted;
+  for (const data::Counted& part : parts) counted.Add(part);
+  const std::string shortfalls = data::Shortfalls(counted);
+  fmt::print("{}\n{} programs, seed {}: in {} a fault took effect, {} violations\n{}",
+             data::Tables(counted), counted.all.programs, options.seed, counted.all.took_effect,
+             counted.all.violations, shortfalls);
+  return counted.all.violations == 0 && shortfalls.empty() ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   Options options;
-  bool devices = false;
+  std::string family;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--one") options.one = argv[i + 1];
@@ -173,9 +220,10 @@ int Main(int argc, char** argv) {
     if (option == "--jobs") options.jobs = std::max(1, std::atoi(argv[i + 1]));
     if (option == "--most") options.most = std::strtoull(argv[i + 1], nullptr, 10);
     if (option == "--stop") options.stop = true;
-    if (option == "--of") devices = std::string(argv[i + 1]) == "devices";
+    if (option == "--of") family = argv[i + 1];
   }
-  return devices ? Run<Devices>(options) : Run<Mpi>(options);
+  if (family == "data") return RunData(options);
+  return family == "devices" ? Run<Devices>(options) : Run<Mpi>(options);
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ std::string Text(const Op& op) {
   } else if (IsCollective(op.what)) {
     if (op.peer != kNone) text += fmt::format(" root={}", op.peer);
     if (op.what != Do::kBarrier && op.what < Do::kDup) {
-      if (op.reduction != 0) text += " max";
+      constexpr const char* kReductions[] = {"", " max", " min", " user"};
+      text += kReductions[op.reduction];
       text += fmt::format(" {}x{}", op.count, op.type == 0 ? "INT" : "DOUBLE");
       if (op.in_place) text += " in place";
       if (!op.sends.empty()) text += fmt::format(" sends={}", fmt::join(op.sends, ","));

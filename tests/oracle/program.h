@@ -105,7 +105,7 @@ struct Op {
   int tag = 0;       // kAny: MPI_ANY_TAG
   int count = 1;
   int type = 0;               // 0 MPI_INT, 1 MPI_DOUBLE
-  int reduction = 0;          // 0 MPI_SUM, 1 MPI_MAX
+  int reduction = 0;          // 0 MPI_SUM, 1 MPI_MAX, 2 MPI_MIN, 3 the program's own
   int request = kNone;        // the request that it creates if it is nonblocking
   std::vector<int> requests;  // the requests of a wait
   // A persistent request: the operation with `init` creates it; the others start it.

@@ -147,16 +147,16 @@ std::optional<std::vector<uint8_t>> DataBytes(const std::string& text, TypeClass
 }
 
 DataRead ReadBytes(const std::vector<uint8_t>& bytes, TypeClass type, uint64_t sequence,
-                   bool sampled) {
+                   bool sampled, uint64_t sample) {
   DataRead read;
   std::vector<uint64_t> words((bytes.size() + 7) / 8);
   if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
   read.sequence = sequence;
   read.bytes = bytes.size();
   read.type_class = type;
-  const bool some = sampled && words.size() > ring::kSampledWords;
+  const bool some = sampled && words.size() > sample;
   read.reading = some ? ring::DataReading::kSampled : ring::DataReading::kWhole;
-  const uint64_t count = some ? ring::kSampledWords : words.size();
+  const uint64_t count = some ? sample : words.size();
   const uint64_t part = (count + ring::kDataPieces - 1) / ring::kDataPieces;
   read.piece_kind = count <= ring::kDataPieces ? ring::DataPieces::kWords
                     : sampled                  ? ring::DataPieces::kNone
@@ -164,8 +164,7 @@ DataRead ReadBytes(const std::vector<uint8_t>& bytes, TypeClass type, uint64_t s
   std::set<uint64_t> distinct;
   Fingerprint piece;
   for (uint64_t k = 0; k < count; ++k) {
-    const uint64_t index =
-        some ? ring::SampledWord(words.size(), ring::kSampledWords, sequence, k) : k;
+    const uint64_t index = some ? ring::SampledWord(words.size(), sample, sequence, k) : k;
     const uint64_t word = words[index];
     if (distinct.size() < ring::kMaxDistinct) distinct.insert(word);
     Scan(word, index, bytes.size(), type, &read);

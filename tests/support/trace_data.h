@@ -30,9 +30,10 @@ struct CallData {
 // The bytes of values like "1,2.5x10,nan,x7fc00000,1..64" of a type; empty if the text is wrong.
 std::optional<std::vector<uint8_t>> DataBytes(const std::string& text, TypeClass type, double add);
 
-// A read of these bytes in a call with this number.
+// A read of these bytes in a call with this number. `sampled`: of `sample` words, if there are
+// more.
 DataRead ReadBytes(const std::vector<uint8_t>& bytes, TypeClass type, uint64_t sequence,
-                   bool sampled);
+                   bool sampled, uint64_t sample = ring::kSampledWords);
 
 }  // namespace rollcall
 
