@@ -165,7 +165,8 @@ class ResultFinder {
         same->members.push_back(root);
       }
     }
-    AddGroups(call, &groups, root, false);
+    // Without its input, the root's buffer may be the one that changed.
+    AddGroups(call, &groups, sent != nullptr ? root : call.members.size(), false);
   }
 
   bool LookAtResults(const DataCall& call, bool reduces) {
