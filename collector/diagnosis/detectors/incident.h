@@ -85,11 +85,15 @@ struct DataDetails {
   std::vector<uint32_t> infected;  // processes whose result of the call has one
   std::vector<uint32_t> later;     // other communicators that it reached
   bool from_messages = false;      // `deviating` had received messages before
-  bool transfer = false;           // kResults: what was received differs from what was sent
-  bool from_sender = false;        // transfer: `deviating` is the sender of all that differs
-  uint64_t calls = 0;              // kSameInputs, kDrift: that had equal inputs in a row
-  std::string replica;             // kDrift: the name of a buffer
-  bool sizes_differ = false;       // kDrift: of that buffer
+  // Processes that had a NaN or an infinity before. `deviating` may have got it from them by calls
+  // whose data is not searched, or as an infinity from a minimum or maximum.
+  std::vector<uint32_t> earlier;
+  bool overwritten = false;   // or it is unknown, as reads of minima and maxima are lost
+  bool transfer = false;      // kResults: what was received differs from what was sent
+  bool from_sender = false;   // transfer: `deviating` is the sender of all that differs
+  uint64_t calls = 0;         // kSameInputs, kDrift: that had equal inputs in a row
+  std::string replica;        // kDrift: the name of a buffer
+  bool sizes_differ = false;  // kDrift: of that buffer
 };
 
 struct Incident {

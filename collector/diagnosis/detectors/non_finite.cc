@@ -71,7 +71,10 @@ FirstNonFinite Describe(const Analysis& analysis, const DataRead& read, const Ev
 class NonFiniteFinder {
  public:
   NonFiniteFinder(const Analysis& analysis, std::vector<Incident>* incidents)
-      : analysis_(analysis), incidents_(*incidents), first_(analysis.trace.processes.size()) {}
+      : analysis_(analysis),
+        incidents_(*incidents),
+        first_(analysis.trace.processes.size()),
+        neutral_(analysis.trace.processes.size()) {}
 
   void Find() {
     for (const CommunicatorHistory& histories : analysis_.histories) {
@@ -119,16 +122,69 @@ class NonFiniteFinder {
 
   void See(const CommunicatorHistory& histories, const MemberHistory& history, uint64_t order,
            const FirstNonFinite& what, bool input) {
-    if (IsNeutral(what)) return;
-    touched_[histories.communicator].push_back(history.process);
     const Sighting seen{order, what.at_ns, input, histories.communicator, history.member_index,
                         what};
+    if (IsNeutral(what)) {
+      std::optional<Sighting>& neutral = neutral_[history.process];
+      if (!neutral || seen.Place() < neutral->Place()) neutral = seen;
+      return;
+    }
+    touched_[histories.communicator].push_back(history.process);
     std::optional<Sighting>& first = first_[history.process];
     if (first && order == 0 && first->order == 0 && first->communicator != seen.communicator &&
         (first->at_ns == kNoTime || seen.at_ns == kNoTime)) {
       ambiguous_.insert(history.process);
     }
     if (!first || seen.Place() < first->Place()) first = seen;
+  }
+
+  // Whether a process had a NaN or an infinity before the call of `key`, in which `origins` were
+  // the first to pass one. The "no value" of a single origin does not count: it is its own.
+  bool HadOneBefore(uint32_t process, const CallKey& key,
+                    const std::vector<uint32_t>& origins) const {
+    const bool alone = origins.size() == 1 && origins.front() == process;
+    const auto [communicator, sequence, start] = key;
+    const MemberHistory* member = analysis_.HistoryOf(communicator, process);
+    const DataRead* in_call = nullptr;
+    if (member != nullptr && member->member->data != kNoIndex) {
+      const MemberData& data = analysis_.trace.data[member->member->data];
+      in_call = ReadOf(data, key, ring::DataSide::kInput);
+      if (in_call == nullptr) in_call = ReadOf(data, key, ring::DataSide::kResult);
+    }
+    const auto before = [&](const std::optional<Sighting>& seen) {
+      if (!seen || KeyOf(*seen) == key) return false;
+      if (seen->order == 0) return true;
+      if (in_call != nullptr) return seen->order < in_call->order;
+      // Elsewhere, times are of other clocks. A result came from another process' input, which is
+      // looked at itself.
+      return seen->input || IsNeutral(seen->what);
+    };
+    return before(first_[process]) ||
+           (before(neutral_[process]) && !(alone && neutral_[process]->input));
+  }
+  // Whether reads of a minimum or maximum are overwritten. The first NaN of a member is kept, but
+  // not the first infinity in those.
+  bool MinOrMaxIsLost() const {
+    for (const CommunicatorHistory& histories : analysis_.histories) {
+      for (const MemberHistory& history : histories.members) {
+        if (history.member->data == kNoIndex) continue;
+        const MemberData& data = analysis_.trace.data[history.member->data];
+        if (data.read <= data.reads.size() + data.blocks.size()) continue;
+        const std::vector<Event>& events = history.member->events;
+        if (events.empty() || events.front().sequence > 1) return true;
+        for (const Event& event : events) {
+          if (!IsMinOrMax(analysis_.Args(event).reduce_op)) continue;
+          const bool kept =
+              std::any_of(data.reads.begin(), data.reads.end(),
+                          [&](const DataRead& read) { return read.sequence == event.sequence; });
+          if (!kept) return true;
+        }
+      }
+    }
+    return false;
+  }
+  static CallKey KeyOf(const Sighting& seen) {
+    return {seen.communicator, seen.what.sequence, seen.what.start};
   }
 
   enum class State { kFinite, kNonFinite, kUnknown };
@@ -214,6 +270,10 @@ class NonFiniteFinder {
                       [](const Channel& channel) { return channel.received != 0; });
     }
     incident.data.incomplete = unknown;
+    incident.data.overwritten = MinOrMaxIsLost();
+    for (uint32_t p = 0; p < first_.size(); ++p) {
+      if (HadOneBefore(p, key, origins)) incident.data.earlier.push_back(p);
+    }
     for (const MemberHistory* history : finite) {
       const Event* event = history->At(what.sequence);
       const DataRead* input =
@@ -253,6 +313,7 @@ class NonFiniteFinder {
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
   std::vector<std::optional<Sighting>> first_;         // by process
+  std::vector<std::optional<Sighting>> neutral_;       // by process: an infinity, as "no value"
   std::set<uint32_t> ambiguous_;                       // processes of which it is unknown
   std::map<uint32_t, std::vector<uint32_t>> touched_;  // processes by communicator
   bool sampled_ = false;

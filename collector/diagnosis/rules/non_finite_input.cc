@@ -59,6 +59,18 @@ std::optional<Finding> JudgeNonFiniteInput(const Analysis& analysis, const Incid
             ? fmt::format(" and {} more communicators", data.later.size() - names.size())
             : ""));
   }
+  if (!data.earlier.empty()) {
+    const std::vector<int32_t> ranks = analysis.RanksOf(data.earlier);
+    finding.notes.push_back(fmt::format(
+        "{} had NaN or an infinity before: it may have come from there, by calls whose data is not "
+        "searched",
+        RanksPhrase(ranks)));
+  }
+  if (data.overwritten) {
+    finding.notes.emplace_back(
+        "reads of minima and maxima are overwritten: ranks may have had an infinity from them "
+        "before");
+  }
   if (data.from_messages) {
     finding.notes.push_back(fmt::format(
         "{} had received messages before, whose data is not read: it may have come in one",

@@ -173,7 +173,8 @@ Certainty CertaintyOf(const Analysis& analysis, const Incident& incident,
       return IsOnDevice(analysis.Op(*incident.deviating_event)) ? Certainty::kLikely
                                                                 : Certainty::kProven;
     case What::kNonFinite:
-      return incident.data.incomplete || incident.data.sampled ||
+      return incident.data.incomplete || incident.data.sampled || !incident.data.earlier.empty() ||
+                     incident.data.overwritten ||
                      incident.data.first.reduce_op == static_cast<uint16_t>(ReduceOp::kUser) ||
                      !AllReadable(analysis, incident)
                  ? Certainty::kLikely
