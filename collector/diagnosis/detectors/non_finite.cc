@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "collector/diagnosis/detectors/data_calls.h"
@@ -162,6 +163,7 @@ class NonFiniteFinder {
     return before(first_[process]) ||
            (before(neutral_[process]) && !(alone && neutral_[process]->input));
   }
+
   // Whether reads of a minimum or maximum are overwritten. The first NaN of a member is kept, but
   // not the first infinity in those.
   bool MinOrMaxIsLost() const {
@@ -172,17 +174,17 @@ class NonFiniteFinder {
         if (data.read <= data.reads.size() + data.blocks.size()) continue;
         const std::vector<Event>& events = history.member->events;
         if (events.empty() || events.front().sequence > 1) return true;
-        for (const Event& event : events) {
-          if (!IsMinOrMax(analysis_.Args(event).reduce_op)) continue;
-          const bool kept =
-              std::any_of(data.reads.begin(), data.reads.end(),
-                          [&](const DataRead& read) { return read.sequence == event.sequence; });
-          if (!kept) return true;
-        }
+        std::unordered_set<uint64_t> kept;
+        for (const DataRead& read : data.reads) kept.insert(read.sequence);
+        const bool lost = std::any_of(events.begin(), events.end(), [&](const Event& event) {
+          return IsMinOrMax(analysis_.Args(event).reduce_op) && !kept.contains(event.sequence);
+        });
+        if (lost) return true;
       }
     }
     return false;
   }
+
   static CallKey KeyOf(const Sighting& seen) {
     return {seen.communicator, seen.what.sequence, seen.what.start};
   }
