@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "shim/platform.h"
@@ -35,9 +36,10 @@ int ReadAdds(dl_phdr_info* info, size_t size, void* adds) {
   return 1;  // the first object is enough
 }
 
+constexpr size_t kNameBytes = 512;
 struct Names {
-  char cuda[256] = "";
-  char hip[256] = "";
+  char cuda[kNameBytes] = "";
+  char hip[kNameBytes] = "";
   bool level_zero = false;
 };
 
@@ -48,9 +50,7 @@ int FindNames(dl_phdr_info* info, size_t, void* found) {
   const char* slash = strrchr(name, '/');
   const char* file = slash == nullptr ? name : slash + 1;
   const auto is = [&](const char* prefix) { return strncmp(file, prefix, strlen(prefix)) == 0; };
-  const auto keep = [&](char* to) {
-    if (strlen(name) < sizeof(names->cuda)) strcpy(to, name);
-  };
+  const auto keep = [&](char(&to)[kNameBytes]) { snprintf(to, kNameBytes, "%s", name); };
   if (is("libcuda.so")) keep(names->cuda);
   if (is("libamdhip64.so")) keep(names->hip);
   if (is("libze_loader.so") || is("libze_intel_gpu.so")) names->level_zero = true;
@@ -105,13 +105,15 @@ bool IsCudasHost(const void* pointer) {
 // from 6 on. An error becomes the thread's last one, which the program may ask for.
 bool IsHipsHost(const void* pointer) {
   constexpr int kInvalidValue = 1;
-  if (g_drivers.hip_peek_error() != 0) return false;
+  const Drivers& all = g_drivers;
+  if (all.hip_peek_error == nullptr || all.hip_last_error == nullptr) return false;
+  if (all.hip_peek_error() != 0) return false;
   alignas(16) char attributes[256] = {};
-  const int error = g_drivers.hip(attributes, pointer);
+  const int error = all.hip(attributes, pointer);
   int type;
   memcpy(&type, attributes, sizeof(type));
   if (error == 0) return type == 0;
-  g_drivers.hip_last_error();
+  all.hip_last_error();
   return error == kInvalidValue;
 }
 

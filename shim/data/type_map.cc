@@ -89,7 +89,10 @@ constinit SpinLock g_lock;
 const TypeMap* Runs::Intern(int64_t extent) {
   if (failed_) return nullptr;
   const size_t run_bytes = count_ * sizeof(TypeRun);
-  const uint64_t hash = HashBytes(runs_, run_bytes, Mix64(static_cast<uint64_t>(extent), bytes_));
+  uint64_t hash = Mix64(static_cast<uint64_t>(extent), bytes_);
+  for (uint32_t i = 0; i < count_; ++i) {
+    hash = Mix64(Mix64(hash, static_cast<uint64_t>(runs_[i].offset)), runs_[i].start);
+  }
   const SpinGuard guard(g_lock);
   Interned** bucket = &g_maps[hash % 256];
   for (const Interned* known = *bucket; known != nullptr; known = known->next) {
