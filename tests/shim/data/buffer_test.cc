@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,7 +41,9 @@ TEST(ReadBuffer, FewWordsAreKept) {
   const std::vector<double> values = Values(8);
   const ring::DataRecord record = ReadRecord(Of(values), {});
   EXPECT_EQ(record.piece_kind, static_cast<uint16_t>(ring::DataPieces::kWords));
-  EXPECT_EQ(memcmp(record.pieces, values.data(), 64), 0);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(record.pieces[i], std::bit_cast<uint64_t>(values[i]));
+  }
   EXPECT_EQ(record.bytes, 64u);
   EXPECT_EQ(record.words, 8u);
 }
