@@ -9,6 +9,7 @@
 
 #include "shim/call.h"
 #include "shim/call_paths.h"
+#include "shim/data/call_data.h"
 #include "shim/process.h"
 
 namespace rollcall::shim::calls {
@@ -254,6 +255,8 @@ void EndPoll(Call* call, const Arguments& a, int result) {
     if (kind == Kind::kRequestGetStatus && call->slot != kNoRequest &&
         call->info->operation != Operation::kParrived) {
       MarkRequestDone(call->slot);
+      // From now on the program may use the buffer.
+      if (__builtin_expect(g_process.data, 0)) data::CompleteRequest(call->slot, false);
     }
     KeepMessage(call, a);
     if (known) RecordSuccess(call, a, request);

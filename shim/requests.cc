@@ -141,7 +141,8 @@ void CountReceive(const Origin& origin, const Completion& completion, bool cance
 // Updates the counters after a request has completed. It has no slot if it was complete at once.
 void Finish(uint32_t slot, const Origin& origin, const Completion& completion, bool cancelled) {
   Comm* comm = origin.LiveComm();
-  if (comm != nullptr && IsCollective(FindOperation(origin.operation).kind)) {
+  const bool message = origin.kind.sends || origin.kind.receives;
+  if (comm != nullptr && !message && IsCollective(FindOperation(origin.operation).kind)) {
     // A persistent collective's init was counted when it returned.
     if (!origin.kind.persistent) Increment(&comm->entry->completed);
     if (__builtin_expect(g_process.data, 0) && slot != kNoRequest) {

@@ -42,7 +42,8 @@ struct Name {
   uint64_t calls;
   uint32_t text;  // StringRef
 };
-constinit Name g_names[kMaxNames] = {};  // guarded by g_lock
+constinit Name g_names[kMaxNames] = {};  // guarded by g_names_lock
+constinit SpinLock g_names_lock;
 
 // The entry of a name, which counts the call; nullptr if there is no room.
 const Name* CountCall(const char* name) {
@@ -132,12 +133,14 @@ void ReadReplica(const char* name, const void* buffer, size_t bytes, CallerFrame
   const TypedBuffer view{.base = static_cast<const char*>(buffer), .map = &map, .count = bytes};
   ring::DataRecord record;
   memset(&record, 0, sizeof(record));
-  if (!g_lock.TryLock()) return;
-  if (const Name* entry = CountCall(name)) {
-    record.sequence = entry->calls;
-    record.name = entry->text;
+  {
+    // Waits: a call that is not counted would shift the numbers of all later ones.
+    const SpinGuard guard(g_names_lock);
+    if (const Name* entry = CountCall(name)) {
+      record.sequence = entry->calls;
+      record.name = entry->text;
+    }
   }
-  g_lock.Unlock();
   if (record.name == 0) return;
   record.side = static_cast<uint16_t>(ring::DataSide::kReplica);
   record.call_path = CurrentCallPath(caller).id;

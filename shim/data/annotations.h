@@ -23,8 +23,8 @@ Scan ScanFor(const TypedBuffer& buffer);
 TypeClass ClassOf(Scan scan);
 
 // Reads a buffer that is to be equal in all processes that call this with the same name for the
-// same time. `caller` is the frame of the program's call. Any thread; does nothing unless data is
-// read.
+// same time. `caller` is the frame of the program's call. Any thread, not in a signal handler; does
+// nothing unless data is read.
 void ReadReplica(const char* name, const void* buffer, size_t bytes, CallerFrame caller);
 
 }  // namespace rollcall::shim::data

@@ -169,7 +169,8 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
   Fingerprint all;
   bool non_finite = false;
   auto kind = ring::DataPieces::kNone;
-  if (words <= ring::kDataPieces) {
+  // Of a small buffer only: of others, no data is kept.
+  if (words <= ring::kDataPieces && sample.whole()) {
     if (words != 0) kind = ring::DataPieces::kWords;
     for (uint64_t i = 0; i < words; ++i) record->pieces[i] = sample.words()[i];
     all = ReadSums(buffer, sample, how.scan, 0, words, &non_finite);

@@ -38,8 +38,9 @@ struct CallData {
   uint16_t datatype = 0;
   uint32_t call_path = 0;
   uint64_t sequence = 0;
-  uint64_t start = 0;    // of a persistent collective
-  uint64_t request = 0;  // uid of its request
+  uint64_t start = 0;     // of a persistent collective
+  uint64_t request = 0;   // uid of its request
+  bool complete = false;  // its result was read: MPI_Request_get_status reports it before a Wait
   Side input = {};
   Side result = {};
   Side input_blocks = {};
@@ -112,14 +113,25 @@ TypedBuffer BlockOf(const CallData& call, const Side& side, uint32_t i) {
     block.base = Advance(block.base, i * static_cast<int64_t>(block.count) * block.map->extent);
     return block;
   }
+  if (side.counts == nullptr) return block;  // MPI will reject the call
   const int64_t count = ValueAt(side.counts, side.large, i);
   block.count = count < 0 ? 0 : static_cast<uint64_t>(count);
   if (block.count == 0) return block;
+  if (side.displacements == nullptr) {
+    block.map = nullptr;
+    return block;
+  }
   int64_t unit = 1;
   if (side.form == Side::Form::kTypedBlocks) {
     block.map = DescribeType(call.library, call.library->At(side.types, i)).map;
   } else if (block.map != nullptr) {
     unit = block.map->extent;
+  }
+  // Without a buffer, only a type with absolute addresses has data.
+  if (block.base == nullptr &&
+      (block.map == nullptr || block.map->run_count == 0 || block.map->runs[0].offset == 0)) {
+    block.map = nullptr;
+    return block;
   }
   block.base = Advance(block.base, ValueAt(side.displacements, side.large, i) * unit);
   return block;
@@ -238,6 +250,7 @@ class Describer {
     int64_t sent = a_.recv_count, received = a_.recv_count;
     if (call_.rule == Rule::kReduceScatterBlock) sent *= static_cast<int64_t>(size);
     if (call_.rule == Rule::kReduceScatter) {
+      if (a_.recv_counts == nullptr) return;  // MPI will reject the call
       sent = 0;
       for (uint32_t i = 0; i < size; ++i) sent += ValueAt(a_.recv_counts, a_.large, i);
       received = ValueAt(a_.recv_counts, a_.large, rank);
@@ -264,20 +277,32 @@ bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
   const Comm* comm = from.comm;
   if (comm == nullptr || comm->inter() || comm->size < 2 || !IsRead(from.info->rule)) return false;
   if ((comm->flags & (ring::kIsWindow | ring::kIsFile)) != 0) return false;
-  if (!IsInScope(from.info->rule, *comm)) return false;
+  if (!IsInScope(from.info->rule, *comm)) {
+    CountRead(*comm, false);
+    return false;
+  }
   Describer(from, arguments, call).Describe();
+  // The program may free datatypes, and Fortran bindings the array of them, before the completion.
+  if (from.info->kind != Kind::kCollective && call->rule == Rule::kAlltoallw) {
+    call->result_blocks = {};
+    if (from.info->kind == Kind::kPersistentCollective) call->input_blocks = {};
+  }
   return true;
 }
 
 bool IsReadable(const TypedBuffer& buffer) {
-  // The first page is never mapped: a null pointer whose data the library does not touch.
+  // The first pages are not mapped (vm.mmap_min_addr): a null pointer whose data the library does
+  // not touch. The last addresses are MPICH's constants, as MPI_IN_PLACE where it is not allowed.
   const char* first = Advance(buffer.base, buffer.map->runs[0].offset);
-  return reinterpret_cast<uintptr_t>(first) >= 4096;
+  const auto address = reinterpret_cast<uintptr_t>(first);
+  return address >= 65536 && address < ~uintptr_t{0} - 65536;
 }
 
 // Why the buffer must not be read; kNone if it may be.
 DataReading Refusal(const TypedBuffer& buffer) {
   if (buffer.map == nullptr || !IsReadable(buffer)) return DataReading::kLayout;
+  // The addresses of an absolute type may be of several kinds of memory.
+  if (buffer.base == nullptr && HasDriver()) return DataReading::kDevice;
   return MayRead(Advance(buffer.base, buffer.map->runs[0].offset)) ? DataReading::kNone
                                                                    : DataReading::kDevice;
 }
@@ -476,8 +501,8 @@ void Leave(const CallData& call, bool failed) {
         ReadSide(call, DataSide::kResult, DataSide::kResultBlocks, call.result, call.result_blocks);
   }
   if (!HasEqualResults(call)) return;
-  __atomic_fetch_sub(&results.pending, 1, __ATOMIC_RELAXED);
   DataLog log;
+  __atomic_fetch_sub(&results.pending, 1, __ATOMIC_RELAXED);
   if (!outcome.known || !log.held()) {
     results.unknown = true;
     return;
@@ -520,13 +545,16 @@ void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot)) return;
   call.start = start;
+  call.complete = false;
   call.call_path = record.call_path;
   Enter(call);
 }
 
 void CompleteRequest(uint32_t slot, bool failed) {
   CallData& call = g_of_request[slot];
-  if (IsAlive(call, slot)) Leave(call, failed);
+  if (!IsAlive(call, slot) || call.complete) return;
+  call.complete = true;
+  Leave(call, failed);
 }
 
 }  // namespace rollcall::shim::data

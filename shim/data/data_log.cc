@@ -1,5 +1,6 @@
 #include "shim/data/data_log.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "shim/process.h"
@@ -9,6 +10,7 @@ namespace rollcall::shim::data {
 namespace {
 
 constinit SpinLock g_lock;
+std::atomic<bool> g_uncounted{false};  // a buffer of a member without a place was not read
 
 void Append(void* record) {
   ring::Section* section = g_process.Of(ring::SectionKind::kData);
@@ -50,6 +52,7 @@ ring::DataMember* Claim(const Comm& comm) {
   Update(member, [&] {
     memset(reinterpret_cast<char*>(member) + sizeof(member->lock), 0,
            sizeof(*member) - sizeof(member->lock));
+    if (g_uncounted.load(std::memory_order_relaxed)) member->unread = 1;
     StoreRelaxed(&member->uid, comm.uid);
   });
   if (section->used <= place) StoreRelease(&section->used, place + 1);
@@ -95,7 +98,10 @@ void CountRead(const Comm& comm, bool read) {
   ring::DataMember* member = MemberOf(comm);
   if (LoadRelaxed(&member->uid) != comm.uid) {
     const DataLog log;
-    if (!log.held()) return;
+    if (!log.held()) {
+      g_uncounted.store(true, std::memory_order_relaxed);
+      return;
+    }
     Claim(comm);
   }
   Increment(read ? &member->read : &member->unread);

@@ -119,6 +119,13 @@ bool IsHipsHost(const void* pointer) {
 
 }  // namespace
 
+bool HasDriver() {
+  uint64_t adds = 0;
+  dl_iterate_phdr(ReadAdds, &adds);
+  if (__builtin_expect(adds != g_adds.load(std::memory_order_acquire), 0)) FindDrivers(adds);
+  return g_any.load(std::memory_order_acquire);
+}
+
 bool MayRead(const void* pointer) {
   uint64_t adds = 0;
   dl_iterate_phdr(ReadAdds, &adds);

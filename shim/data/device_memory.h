@@ -14,6 +14,9 @@ namespace rollcall::shim::data {
 // Any thread. Takes the loader's lock of its list of objects for a moment; keeps errno.
 bool MayRead(const void* pointer);
 
+// Whether the process has loaded a driver. Likewise.
+bool HasDriver();
+
 }  // namespace rollcall::shim::data
 
 #endif  // ROLLCALL_SHIM_DATA_DEVICE_MEMORY_H_

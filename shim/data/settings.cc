@@ -13,7 +13,7 @@ namespace rollcall::shim::data {
 namespace {
 
 constexpr uint32_t kMaxNames = 16;
-constexpr uint32_t kNameBytes = 64;
+constexpr uint32_t kNameBytes = 129;  // more than MPI_MAX_OBJECT_NAME of any library
 
 struct Settings {
   bool all = false;
@@ -31,12 +31,16 @@ constexpr std::string_view kRuleNames[] = {
 };
 static_assert(sizeof(kRuleNames) / sizeof(kRuleNames[0]) <= sizeof(Settings::rules));
 
-// Names are those of functions: MPI_Reduce_scatter is the rule ReduceScatter.
+// Names are those of functions: MPI_Reduce_scatter is the rule ReduceScatter, as are
+// MPI_Ireduce_scatter and MPI_Reduce_scatter_init.
 bool IsNameOf(std::string_view rule, const char* word, size_t length) {
   if (length >= 4 && strncasecmp(word, "MPI_", 4) == 0) {
     word += 4;
     length -= 4;
   }
+  if (length > 5 && strncasecmp(word + length - 5, "_init", 5) == 0) length -= 5;
+  if (length == 0) return false;
+  if ((*word == 'I' || *word == 'i') && IsNameOf(rule, word + 1, length - 1)) return true;
   size_t at = 0;
   for (size_t i = 0; i < length; ++i) {
     if (word[i] == '_') continue;
@@ -53,6 +57,9 @@ void AddToScope(const char* word, size_t length) {
     if (!exscan && !IsNameOf(kRuleNames[rule], word, length)) continue;
     g_settings.by_rule = g_settings.rules[rule] = true;
     return;
+  }
+  if (strncasecmp(word, "MPI_", 4) == 0 && strncasecmp(word, "MPI_COMM_", 9) != 0) {
+    PrintLine("unknown function in ROLLCALL_DATA_SCOPE", word);
   }
   if (g_settings.name_count == kMaxNames) return;
   char* name = g_settings.names[g_settings.name_count++];

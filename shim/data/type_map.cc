@@ -42,8 +42,10 @@ class Runs {
     if (basics_ == 0 && bytes_ == 0) type_class_ = map->type_class;
     if (map->bytes != 0 && map->type_class != type_class_) type_class_ = TypeClass::kUnknown;
     basics_ += map->basics * static_cast<uint64_t>(count);
-    if (map->contiguous()) return Add(offset, map->bytes * static_cast<uint64_t>(count));
     if (map->run_count == 0) return;
+    if (map->run_count == 1 && static_cast<uint64_t>(map->extent) == map->bytes) {
+      return Add(offset + map->runs[0].offset, map->bytes * static_cast<uint64_t>(count));
+    }
     for (int64_t i = 0; i < count && !failed_; ++i) {
       for (uint32_t run = 0; run < map->run_count; ++run) {
         Add(offset + i * map->extent + map->runs[run].offset,
@@ -193,10 +195,11 @@ void AddVector(TypeShape shape, const TypeContents& from, Runs* runs) {
     return runs->Fail();
   }
   const int64_t stride = by_address ? from.addresses[0] : from.ints[2] * from.types[0]->extent;
-  if (from.ints[0] > static_cast<int>(kMaxRuns) && from.ints[1] > 0 &&
-      stride != from.ints[1] * from.types[0]->extent) {
-    return runs->Fail();
+  if (from.ints[1] <= 0) return;
+  if (stride == from.ints[1] * from.types[0]->extent) {
+    return runs->Add(from.types[0], 0, int64_t{from.ints[0]} * from.ints[1]);
   }
+  if (from.ints[0] > static_cast<int>(kMaxRuns)) return runs->Fail();
   for (int i = 0; i < from.ints[0]; ++i) runs->Add(from.types[0], i * stride, from.ints[1]);
 }
 

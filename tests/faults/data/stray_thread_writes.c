@@ -1,9 +1,9 @@
-// A thread of rank 2 writes to the receive buffer of a broadcast that has not been waited for. To
-// be the same in every run, it is started when MPI_Request_get_status() says that the data has
-// arrived, and has ended before MPI_Wait.
+// A thread of rank 3, which passes nothing on, writes to the receive buffer of a broadcast that has
+// not been waited for. To be the same in every run, it is started when the data is in the buffer,
+// which no program may know before the request is complete, and has ended before MPI_Wait.
 //
 // rollcall-test: ranks=4 data=full check=
-// expect: kind=result-differs culprits=2 waiting=none op=MPI_Ibcast seq=2 certainty=proven
+// expect: kind=result-differs culprits=3 waiting=none op=MPI_Ibcast seq=2 certainty=proven
 #include <pthread.h>
 
 #include "tests/faults/data.h"
@@ -20,10 +20,16 @@ static void* WriteToField(void* unused) {
 }
 #endif
 
-// Waits for the data of a request that stays to be completed.
-static void AwaitData(MPI_Request request) {
-  for (int arrived = 0; !arrived;) {
-    MPI_Request_get_status(request, &arrived, MPI_STATUS_IGNORE);
+// Waits for the data of a request that stays to be completed. MPI_Iprobe makes progress.
+static void AwaitData(int step) {
+  const volatile int* field = g_field;
+  for (int i = 0; i < kElements;) {
+    int unused = 0;
+    if (field[i] == step + i) {
+      ++i;
+    } else {
+      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &unused, MPI_STATUS_IGNORE);
+    }
   }
 }
 
@@ -36,9 +42,9 @@ int main(int argc, char** argv) {
     for (int i = 0; i < kElements; ++i) g_field[i] = rank == 0 ? step + i : 0;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ibcast(g_field, kElements, MPI_INT, 0, MPI_COMM_WORLD, &request);  // @culprit
-    AwaitData(request);
+    AwaitData(step);
 #ifdef FAULT
-    if (rank == 2 && step == 1) {
+    if (rank == 3 && step == 1) {
       pthread_t thread;
       REQUIRE(pthread_create(&thread, NULL, WriteToField, NULL) == 0);
       pthread_join(thread, NULL);
@@ -47,7 +53,7 @@ int main(int argc, char** argv) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int i = 0; i < kElements; ++i) {
 #ifdef FAULT
-      REQUIRE((g_field[i] == step + i) == (rank != 2 || step != 1 || i != kWritten));
+      REQUIRE((g_field[i] == step + i) == (rank != 3 || step != 1 || i != kWritten));
 #else
       REQUIRE(g_field[i] == step + i);
 #endif

@@ -26,6 +26,27 @@ static void Dup(MPI_Comm comm) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+// Datatypes may be freed while the request runs, also those in an array.
+static void ToAllWithFreedTypes(int rank) {
+  double sent[4] = {rank, 1, rank, 2};
+  double received[4] = {-1, -1, -1, -1};
+  const int counts[2] = {1, 1};
+  const int places[2] = {0, 2 * sizeof(double)};
+  MPI_Datatype types[2];
+  for (int i = 0; i < 2; ++i) {
+    MPI_Type_contiguous(2, MPI_DOUBLE, &types[i]);
+    MPI_Type_commit(&types[i]);
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ialltoallw(sent, counts, places, types, received, counts, places, types, MPI_COMM_WORLD,
+                 &request);
+  // The array itself may not change.
+  MPI_Datatype copies[2] = {types[0], types[1]};
+  for (int i = 0; i < 2; ++i) MPI_Type_free(&copies[i]);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  REQUIRE(received[0] == 0 && received[2] == 1 && received[1] == 1 + rank);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = WorldRank();
@@ -49,6 +70,17 @@ int main(int argc, char** argv) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     munmap(in, kBytes);
     Dup(MPI_COMM_WORLD);
+
+    // The program may use a buffer as soon as it knows that the request is complete.
+    in = Map();
+    MPI_Ibcast(in, kCount, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request);
+    for (int complete = 0; !complete;) {
+      MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+    }
+    in[7] = rank;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    munmap(in, kBytes);
+    ToAllWithFreedTypes(rank);
   }
   Report("rank", rank);
   MPI_Finalize();
