@@ -354,19 +354,17 @@ void NotePoll(Call* call, const FailedPoll& poll) {
     return;
   }
   const uint32_t path = CurrentCallPath(call->frame).id;
-  const uint64_t lock = LoadRelaxed(&polling->lock);
-  StoreRelaxed(&polling->lock, lock + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&polling->since_ticks, Ticks());
-  StoreRelaxed(&polling->since_polls, log->entry->polls);
-  StoreRelaxed(&polling->operation, operation);
-  StoreRelaxed(&polling->member, poll.member);
-  StoreRelaxed(&polling->peer, poll.peer);
-  StoreRelaxed(&polling->tag, poll.tag);
-  StoreRelaxed(&polling->request, poll.request);
-  StoreRelaxed(&polling->call_path, path);
-  StoreRelaxed(&polling->requests, poll.requests);
-  StoreRelease(&polling->lock, lock + 2);
+  ChangeUnderLock(&polling->lock, [&] {
+    StoreRelaxed(&polling->since_ticks, Ticks());
+    StoreRelaxed(&polling->since_polls, log->entry->polls);
+    StoreRelaxed(&polling->operation, operation);
+    StoreRelaxed(&polling->member, poll.member);
+    StoreRelaxed(&polling->peer, poll.peer);
+    StoreRelaxed(&polling->tag, poll.tag);
+    StoreRelaxed(&polling->request, poll.request);
+    StoreRelaxed(&polling->call_path, path);
+    StoreRelaxed(&polling->requests, poll.requests);
+  });
 }
 
 }  // namespace rollcall::shim::calls

@@ -2,6 +2,7 @@
 #ifndef ROLLCALL_SHIM_PLATFORM_H_
 #define ROLLCALL_SHIM_PLATFORM_H_
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
@@ -33,6 +34,17 @@ inline T LoadRelaxed(const T* word) {
 template <typename T>
 inline T LoadAcquire(const T* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+// Changes words that readers see, by StoreRelaxed(), while their lock word is odd. One writer at a
+// time.
+template <typename Change>
+inline void ChangeUnderLock(uint64_t* lock_word, Change change) {
+  const uint64_t lock = LoadRelaxed(lock_word);
+  StoreRelaxed(lock_word, lock + 1);
+  std::atomic_thread_fence(std::memory_order_release);
+  change();
+  StoreRelease(lock_word, lock + 2);
 }
 
 // Increments a word that has a single writer, so that no lock prefix is needed.

@@ -99,16 +99,6 @@ void SetState(ring::OpenRequest* entry, ring::RequestState state) {
   StoreRelease(&entry->state, static_cast<uint32_t>(state));
 }
 
-// Changes the part of the entry that readers see, under its lock word.
-template <typename Change>
-void Update(ring::OpenRequest* entry, Change change) {
-  const uint64_t lock = LoadRelaxed(&entry->lock);
-  StoreRelaxed(&entry->lock, lock + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  change();
-  StoreRelease(&entry->lock, lock + 2);
-}
-
 void Leave(uint32_t slot) {
   StoreRelaxed(&Table()[slot].waiter, 0u);
   SetState(&Table()[slot], ring::RequestState::kFree);
@@ -202,7 +192,7 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
   mine.origin = origin;
   mine.cancelled = false;
   ring::OpenRequest* entry = &Table()[slot];
-  Update(entry, [&] {
+  ChangeUnderLock(&entry->lock, [&] {
     StoreRelaxed(&entry->uid, record.request);
     StoreRelaxed(&entry->waiter, 0u);
     StoreRelaxed(&entry->starts, uint64_t{0});
@@ -270,7 +260,7 @@ void DropRequest(uint32_t slot) {
 uint64_t StartRequest(uint32_t slot, const ring::Record& record) {
   ring::OpenRequest* entry = &Table()[slot];
   const Origin& origin = g_private[slot].origin;
-  Update(entry, [&] {
+  ChangeUnderLock(&entry->lock, [&] {
     StoreRelaxed(&entry->starts, entry->starts + 1);
     StoreRelaxed(&entry->record.start_ticks, record.start_ticks);
     StoreRelaxed(&entry->record.call_path, record.call_path);

@@ -18,13 +18,14 @@ struct Comm;
 
 // Copies `record` into `slot` with the lock word `lock`. A concurrent reader can always detect a
 // partly written record.
-inline void PublishRecord(ring::Record* slot, const ring::Record& record, uint64_t lock) {
+template <typename Record>
+inline void PublishRecord(Record* slot, const Record& record, uint64_t lock) {
   auto* target = reinterpret_cast<uint64_t*>(slot);
   const auto* bytes = reinterpret_cast<const char*>(&record);
   StoreRelaxed(&target[0], lock - 1);
   std::atomic_thread_fence(std::memory_order_release);
 #pragma GCC unroll 16
-  for (unsigned i = 1; i < sizeof(ring::Record) / 8; ++i) {
+  for (unsigned i = 1; i < sizeof(Record) / 8; ++i) {
     uint64_t word;
     memcpy(&word, bytes + size_t{8} * i, sizeof(word));
     StoreRelaxed(&target[i], word);

@@ -24,11 +24,9 @@ void Write() {
   ring::FileHeader* header = g_process.header;
   if (static_cast<uint32_t>(getpid()) != header->pid) return;  // a vfork child shares our memory
   auto* words = reinterpret_cast<uint64_t*>(header->user_phase);
-  const uint64_t lock = LoadRelaxed(&header->user_phase_lock);
-  StoreRelaxed(&header->user_phase_lock, lock + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  for (size_t i = 0; i < kWords; ++i) StoreRelaxed(words + i, g_text[i]);
-  StoreRelease(&header->user_phase_lock, lock + 2);
+  ChangeUnderLock(&header->user_phase_lock, [&] {
+    for (size_t i = 0; i < kWords; ++i) StoreRelaxed(words + i, g_text[i]);
+  });
 }
 
 // The length to which a text is cut: a character of UTF-8 has at most three continuation bytes.

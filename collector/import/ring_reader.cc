@@ -224,16 +224,22 @@ class ImageParser {
       }
       out_.members.push_back(member);
     }
-    auto& all = out_.members;
-    std::stable_sort(all.begin(), all.end(),
-                     [](const auto& a, const auto& b) { return a.uid < b.uid; });
-    const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
-    const auto end = std::unique(all.begin(), all.end(), same);
-    if (end != all.end()) {
+    if (const uint64_t dropped = SortByUid(&out_.members); dropped != 0) {
       AddProblem(&member_problems_, table.offset, "damaged: communicator entries share a number");
-      out_.unreadable += static_cast<uint64_t>(all.end() - end);
-      all.erase(end, all.end());
+      out_.unreadable += dropped;
     }
+  }
+
+  // Of entries with one number, keeps the first. Returns the number of those that it drops.
+  template <typename Entry>
+  static uint64_t SortByUid(std::vector<Entry>* all) {
+    std::stable_sort(all->begin(), all->end(),
+                     [](const Entry& a, const Entry& b) { return a.uid < b.uid; });
+    const auto same = [](const Entry& a, const Entry& b) { return a.uid == b.uid; };
+    const auto end = std::unique(all->begin(), all->end(), same);
+    const auto dropped = static_cast<uint64_t>(all->end() - end);
+    all->erase(end, all->end());
+    return dropped;
   }
 
   void PythonCode() {
@@ -316,15 +322,10 @@ class ImageParser {
         out_.data_members.push_back(member);
       }
     }
-    auto& all = out_.data_members;
-    std::stable_sort(all.begin(), all.end(),
-                     [](const auto& a, const auto& b) { return a.uid < b.uid; });
-    const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
-    const auto end = std::unique(all.begin(), all.end(), same);
-    if (end == all.end()) return;
-    AddProblem(&data_problems_, table.offset, "damaged: data of communicators share a number");
-    out_.data_unreadable += static_cast<uint64_t>(all.end() - end);
-    all.erase(end, all.end());
+    if (const uint64_t dropped = SortByUid(&out_.data_members); dropped != 0) {
+      AddProblem(&data_problems_, table.offset, "damaged: data of communicators share a number");
+      out_.data_unreadable += dropped;
+    }
   }
 
   void OpenRequests() {

@@ -152,7 +152,7 @@ void ReadReplica(const char* name, const void* buffer, size_t bytes, CallerFrame
     record.reading = static_cast<uint16_t>(ring::DataReading::kDevice);
   }
   record.ticks = Ticks();
-  if (DataLog log; log.held()) log.Append(&record);
+  if (DataLog log; log.held()) log.Append(record);
 }
 
 }  // namespace rollcall::shim::data

@@ -113,25 +113,11 @@ void StoreNonFinite(const NonFiniteCount& found, uint64_t first, ring::DataRecor
   });
 }
 
-// Of words from all over the buffer. Usually the first ones are enough.
-uint16_t CountDistinctWords(const TypedBuffer& buffer, const Sample& sample) {
-  if (sample.count() != 0) {
-    return static_cast<uint16_t>(CountDistinct(sample.words(), sample.count(), ring::kMaxDistinct));
-  }
-  const uint64_t words = WordsOf(buffer.bytes());
-  const uint64_t stride = words < ring::kSampledWords ? 1 : words / ring::kSampledWords;
-  uint64_t chosen[ring::kSampledWords];
-  uint64_t count = 0;
-  uint32_t distinct = 0;
-  for (uint64_t at = 0; count < ring::kSampledWords && distinct < ring::kMaxDistinct;
-       at += stride) {
-    if (at >= words) break;
-    chosen[count++] = WordAt(buffer, at);
-    if (count % ring::kMaxDistinct == 0 || at + stride >= words) {
-      distinct = CountDistinct(chosen, count, ring::kMaxDistinct);
-    }
-  }
-  return static_cast<uint16_t>(CountDistinct(chosen, count, ring::kMaxDistinct));
+// Among words from all over the buffer.
+uint16_t CountDistinctWords(const TypedBuffer& buffer, const HowToRead& how) {
+  const HowToRead some{.sample = ring::kSampledWords, .sequence = how.sequence};
+  const Sample sample(buffer, some);
+  return static_cast<uint16_t>(CountDistinct(sample.words(), sample.count(), ring::kMaxDistinct));
 }
 
 Fingerprint ReadSums(const TypedBuffer& buffer, const Sample& sample, Scan scan, uint64_t first,
@@ -166,25 +152,23 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
   record->non_finite = record->non_finite_bits = 0;
   memset(record->pieces, 0, sizeof(record->pieces));
 
-  Fingerprint all;
-  bool non_finite = false;
   auto kind = ring::DataPieces::kNone;
-  // Of a small buffer only: of others, no data is kept.
   if (words <= ring::kDataPieces && sample.whole()) {
+    // Of a small buffer only: of others, no data is kept.
     if (words != 0) kind = ring::DataPieces::kWords;
     for (uint64_t i = 0; i < words; ++i) record->pieces[i] = sample.words()[i];
-    all = ReadSums(buffer, sample, how.scan, 0, words, &non_finite);
-  } else if (how.sample != 0) {
-    all = ReadSums(buffer, sample, how.scan, 0, words, &non_finite);
-  } else {
+  } else if (how.sample == 0) {
     kind = ring::DataPieces::kParts;
-    const uint64_t part = (words + ring::kDataPieces - 1) / ring::kDataPieces;
-    for (uint64_t first = 0, piece = 0; first < words; first += part, ++piece) {
-      const uint64_t count = part < words - first ? part : words - first;
-      const Fingerprint sums = ReadSums(buffer, sample, how.scan, first, count, &non_finite);
-      record->pieces[piece] = HashFingerprint(sums);
-      all = all + sums;
-    }
+  }
+  Fingerprint all;
+  bool non_finite = false;
+  const uint64_t parts = kind == ring::DataPieces::kParts ? ring::kDataPieces : 1;
+  const uint64_t part = (words + parts - 1) / parts;
+  for (uint64_t first = 0, piece = 0; first < words; first += part, ++piece) {
+    const uint64_t count = part < words - first ? part : words - first;
+    const Fingerprint sums = ReadSums(buffer, sample, how.scan, first, count, &non_finite);
+    if (kind == ring::DataPieces::kParts) record->pieces[piece] = HashFingerprint(sums);
+    all = all + sums;
   }
   record->piece_kind = static_cast<uint16_t>(kind);
   record->sum = all.sum;
@@ -192,7 +176,7 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
   record->squared_sum = all.squared_sum;
   record->exclusive = all.exclusive;
   if (non_finite) FindNonFinite(buffer, how, sample, record);
-  if (how.count_distinct && words != 0) record->distinct = CountDistinctWords(buffer, sample);
+  if (how.count_distinct && words != 0) record->distinct = CountDistinctWords(buffer, how);
 }
 
 uint64_t HashBuffer(const TypedBuffer& buffer, const HowToRead& how) {

@@ -273,15 +273,21 @@ class Describer {
   bool root_ = false;
 };
 
+// Whether its data is read, if that is in the scope.
+bool IsRead(const Call& call) {
+  const Comm* comm = call.comm;
+  return comm != nullptr && !comm->inter() && comm->size >= 2 && IsRead(call.info->rule) &&
+         (comm->flags & (ring::kIsWindow | ring::kIsFile)) == 0;
+}
+
 bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
-  const Comm* comm = from.comm;
-  if (comm == nullptr || comm->inter() || comm->size < 2 || !IsRead(from.info->rule)) return false;
-  if ((comm->flags & (ring::kIsWindow | ring::kIsFile)) != 0) return false;
-  if (!IsInScope(from.info->rule, *comm)) {
-    CountRead(*comm, false);
-    return false;
-  }
+  if (!IsRead(from) || !IsInScope(from.info->rule, *from.comm)) return false;
   Describer(from, arguments, call).Describe();
+  // Without the blocks, there is nothing to compare a part with.
+  if (HasBlocks(call->rule) && from.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks)) {
+    call->input = call->input_blocks = call->result_blocks = {};
+    if (call->rule != Rule::kAllgather) call->result = {};
+  }
   // The program may free datatypes, and Fortran bindings the array of them, before the completion.
   if (from.info->kind != Kind::kCollective && call->rule == Rule::kAlltoallw) {
     call->result_blocks = {};
@@ -388,7 +394,7 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
   }
   bool kept = false;
   if (DataLog log; log.held()) {
-    log.Append(&record);
+    log.Append(record);
     KeepNonFinite(call, buffer, record, &log);
     kept = true;
   }
@@ -425,8 +431,7 @@ bool Overlap(const CallData& call, const Side& blocks) {
 }
 
 Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
-  const auto size = static_cast<uint32_t>(call.comm->size);
-  if (size > ring::kMaxDataBlocks) return {};
+  const auto size = static_cast<uint32_t>(call.comm->size);  // at most kMaxDataBlocks
   if (side == DataSide::kResultBlocks && blocks.form != Side::Form::kEqualBlocks &&
       Overlap(call, blocks)) {
     return {};
@@ -458,7 +463,7 @@ Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
     part.count = static_cast<uint16_t>(
         left < ring::kDataBlocksPerRecord ? left : ring::kDataBlocksPerRecord);
     memcpy(part.hashes, hashes + first, part.count * sizeof(hashes[0]));
-    log.Append(&part);
+    log.Append(part);
   }
   return outcome;
 }
@@ -468,15 +473,9 @@ Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, cons
   Outcome outcome;
   if (blocks.form != Side::Form::kNone) {
     outcome = ReadBlocks(call, blocks_side, blocks);
-    if (call.comm->size <= static_cast<int32_t>(ring::kMaxDataBlocks)) {
-      CountRead(*call.comm, outcome.known);
-    }
+    CountRead(*call.comm, outcome.known);
   }
-  // Without the blocks of the other side, there is nothing to compare it with.
-  const bool lone = HasBlocks(call.rule) &&
-                    call.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks) &&
-                    !(call.rule == Rule::kAllgather && side == DataSide::kResult);
-  if (one.form != Side::Form::kNone && !lone) outcome = ReadOne(call, side, one.buffer);
+  if (one.form != Side::Form::kNone) outcome = ReadOne(call, side, one.buffer);
   return outcome;
 }
 
@@ -515,6 +514,7 @@ void Leave(const CallData& call, bool failed) {
 }  // namespace
 
 void BeginCall(const Call& call, const Arguments& arguments) {
+  if (IsRead(call) && !IsInScope(call.info->rule, *call.comm)) CountRead(*call.comm, false);
   CallData data;
   if (call.info->kind == Kind::kPersistentCollective) return;
   if (Describe(call, arguments, &data)) Enter(data);

@@ -5,6 +5,7 @@
 
 #include "shim/process.h"
 #include "shim/spin_lock.h"
+#include "shim/thread_log.h"
 
 namespace rollcall::shim::data {
 namespace {
@@ -12,34 +13,19 @@ namespace {
 constinit SpinLock g_lock;
 std::atomic<bool> g_uncounted{false};  // a buffer of a member without a place was not read
 
-void Append(void* record) {
+template <typename Record>
+void AppendToRing(const Record& record) {
   ring::Section* section = g_process.Of(ring::SectionKind::kData);
   if (section->capacity == 0) return;
   const uint64_t index = section->used;
-  auto* slot = reinterpret_cast<uint64_t*>(
-      g_process.Table<ring::DataRecord>(ring::SectionKind::kData) + index % section->capacity);
-  uint64_t words[sizeof(ring::DataRecord) / sizeof(uint64_t)];
-  memcpy(words, record, sizeof(words));
-  StoreRelaxed(slot, 2 * index + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  for (size_t i = 1; i < sizeof(words) / sizeof(words[0]); ++i) StoreRelaxed(slot + i, words[i]);
-  StoreRelease(slot, 2 * index + 2);
+  auto* slots = g_process.Table<Record>(ring::SectionKind::kData);
+  PublishRecord(slots + index % section->capacity, record, 2 * index + 2);
   StoreRelease(&section->used, index + 1);
 }
 
 ring::DataMember* MemberOf(const Comm& comm) {
   const auto index = comm.entry - g_process.Table<ring::Member>(ring::SectionKind::kMembers);
   return g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers) + index;
-}
-
-// Changes fields that readers check by the lock.
-template <typename Change>
-void Update(ring::DataMember* member, Change change) {
-  const uint64_t lock = LoadRelaxed(&member->lock);
-  StoreRelaxed(&member->lock, lock + 1);
-  std::atomic_thread_fence(std::memory_order_release);
-  change();
-  StoreRelease(&member->lock, lock + 2);
 }
 
 // The member of a communicator, whose place may have belonged to another one.
@@ -49,7 +35,7 @@ ring::DataMember* Claim(const Comm& comm) {
   ring::Section* section = g_process.Of(ring::SectionKind::kDataMembers);
   const auto place = static_cast<uint64_t>(
       member - g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers));
-  Update(member, [&] {
+  ChangeUnderLock(&member->lock, [&] {
     memset(reinterpret_cast<char*>(member) + sizeof(member->lock), 0,
            sizeof(*member) - sizeof(member->lock));
     if (g_uncounted.load(std::memory_order_relaxed)) member->unread = 1;
@@ -67,15 +53,15 @@ DataLog::~DataLog() {
   if (held_) g_lock.Unlock();
 }
 
-void DataLog::Append(ring::DataRecord* record) { data::Append(record); }
-void DataLog::Append(ring::DataBlocks* blocks) { data::Append(blocks); }
+void DataLog::Append(const ring::DataRecord& record) { AppendToRing(record); }
+void DataLog::Append(const ring::DataBlocks& blocks) { AppendToRing(blocks); }
 
 void DataLog::KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found) {
   ring::DataMember* member = Claim(comm);
   ring::NonFinite* first = input ? &member->input : &member->result;
   // Nonblocking calls complete in any order.
   if (first->sequence != 0 && first->sequence <= found.sequence) return;
-  Update(member, [&] { *first = found; });
+  ChangeUnderLock(&member->lock, [&] { *first = found; });
 }
 
 void DataLog::AddResult(Comm* comm, uint64_t call, uint64_t hash) {

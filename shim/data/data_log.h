@@ -21,9 +21,9 @@ class DataLog {
 
   bool held() const { return held_; }  // the functions below require it
 
-  // Sets the record's lock.
-  void Append(ring::DataRecord* record);
-  void Append(ring::DataBlocks* blocks);
+  // Ignores the record's lock word.
+  void Append(const ring::DataRecord& record);
+  void Append(const ring::DataBlocks& blocks);
   // Keeps `found` if it is the first one of the member's inputs (results).
   void KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found);
   // Adds a result that is equal on all members: see Comm::results. `call` is different for each

@@ -88,6 +88,15 @@ ROLLCALL_COLD void FindDrivers(uint64_t adds) {
   g_lock.Unlock();
 }
 
+// False while another thread is looking for drivers.
+bool KnowsDrivers() {
+  uint64_t adds = 0;
+  dl_iterate_phdr(ReadAdds, &adds);
+  if (__builtin_expect(adds == g_adds.load(std::memory_order_acquire), 1)) return true;
+  FindDrivers(adds);
+  return adds == g_adds.load(std::memory_order_acquire);
+}
+
 // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST.
 bool IsCudasHost(const void* pointer) {
   constexpr int kMemoryType = 2;
@@ -119,21 +128,10 @@ bool IsHipsHost(const void* pointer) {
 
 }  // namespace
 
-bool HasDriver() {
-  uint64_t adds = 0;
-  dl_iterate_phdr(ReadAdds, &adds);
-  if (__builtin_expect(adds != g_adds.load(std::memory_order_acquire), 0)) FindDrivers(adds);
-  return g_any.load(std::memory_order_acquire);
-}
+bool HasDriver() { return !KnowsDrivers() || g_any.load(std::memory_order_acquire); }
 
 bool MayRead(const void* pointer) {
-  uint64_t adds = 0;
-  dl_iterate_phdr(ReadAdds, &adds);
-  if (__builtin_expect(adds != g_adds.load(std::memory_order_acquire), 0)) {
-    FindDrivers(adds);
-    // Another thread is looking.
-    if (adds != g_adds.load(std::memory_order_acquire)) return false;
-  }
+  if (!KnowsDrivers()) return false;
   if (__builtin_expect(!g_any.load(std::memory_order_acquire), 1)) return true;
   const ErrnoGuard keeper;
   const Drivers& drivers = g_drivers;

@@ -14,7 +14,7 @@ namespace rollcall::shim::data {
 // Any thread. Takes the loader's lock of its list of objects for a moment; keeps errno.
 bool MayRead(const void* pointer);
 
-// Whether the process has loaded a driver. Likewise.
+// Whether the process has loaded a driver, or may have. Likewise.
 bool HasDriver();
 
 }  // namespace rollcall::shim::data

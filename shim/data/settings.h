@@ -12,7 +12,7 @@ namespace rollcall::shim::data {
 // Reads the environment; true if data is to be read. Called once, before the ring exists.
 bool ReadSettings();
 
-// 0: all words are read.
+// Whether buffers are read whole; otherwise some of their words.
 bool ReadsAll();
 
 // Whether collectives of this rule on `comm` are in the scope.

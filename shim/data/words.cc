@@ -34,18 +34,32 @@ struct Exponents {
   constexpr uint64_t Carries() const { return bits + lowest; }  // into the places of the signs
 };
 
-constexpr uint64_t kEvery16 = 0x0001'0001'0001'0001;
-constexpr uint64_t kEvery32 = 0x0000'0001'0000'0001;
+// The size of an element, and its exponent.
+struct Format {
+  uint32_t bytes;
+  uint64_t exponent;
 
-constexpr Exponents kExponents[] = {
-    {0, 0},                                            // Scan::kNone
-    {0x7c00 * kEvery16, 0x0400 * kEvery16},            // kF16
-    {0x7f80 * kEvery16, 0x0080 * kEvery16},            // kBf16
-    {0x7f80'0000 * kEvery32, 0x0080'0000 * kEvery32},  // kF32
-    {0x7ff0'0000'0000'0000, 0x0010'0000'0000'0000},    // kF64
+  constexpr uint64_t LowestBit() const { return exponent & -exponent; }
+  constexpr Exponents InWord() const {
+    // One element's lowest bit for each element of a word.
+    const uint64_t every = bytes == 2   ? 0x0001'0001'0001'0001
+                           : bytes == 4 ? 0x0000'0001'0000'0001
+                                        : 1;
+    return {exponent * every, LowestBit() * every};
+  }
 };
-static_assert(std::size(kExponents) == static_cast<size_t>(Scan::kF64) + 1);
+constexpr Format kFormats[] = {{8, 0},  // Scan::kNone
+                               {2, 0x7c00},
+                               {2, 0x7f80},
+                               {4, 0x7f80'0000},
+                               {8, 0x7ff0'0000'0000'0000}};
+static_assert(std::size(kFormats) == static_cast<size_t>(Scan::kF64) + 1);
 
+constexpr Exponents kExponents[] = {kFormats[0].InWord(), kFormats[1].InWord(),
+                                    kFormats[2].InWord(), kFormats[3].InWord(),
+                                    kFormats[4].InWord()};
+
+const Format& FormatOf(Scan scan) { return kFormats[static_cast<size_t>(scan)]; }
 const Exponents& ExponentsOf(Scan scan) { return kExponents[static_cast<size_t>(scan)]; }
 
 uint64_t WordAt(const Byte* data) {
@@ -196,9 +210,9 @@ constinit std::atomic<decltype(WordsReader::read)> g_read{nullptr};
 }
 
 template <typename Element>
-NonFiniteCount CountAs(const void* data, size_t bytes, uint64_t exponent) {
-  const Element bits = static_cast<Element>(exponent);
-  const Element fraction = static_cast<Element>((exponent & -exponent) - 1);
+NonFiniteCount CountAs(const void* data, size_t bytes, const Format& format) {
+  const Element bits = static_cast<Element>(format.exponent);
+  const Element fraction = static_cast<Element>(format.LowestBit() - 1);
   NonFiniteCount found;
   const size_t elements = bytes / sizeof(Element);
   for (size_t i = 0; i < elements; ++i) {
@@ -233,19 +247,7 @@ Scan ScanOf(TypeClass type_class) {
   }
 }
 
-uint32_t BytesOf(Scan scan) {
-  switch (scan) {
-    case Scan::kF16:
-    case Scan::kBf16:
-      return 2;
-    case Scan::kF32:
-      return 4;
-    case Scan::kF64:
-    case Scan::kNone:
-      break;
-  }
-  return 8;
-}
+uint32_t BytesOf(Scan scan) { return FormatOf(scan).bytes; }
 
 WordsRead ReadWords(const void* data, size_t bytes, Scan scan) {
   if (bytes < kShortBytes) return ReadScalar(data, bytes, scan);
@@ -255,19 +257,11 @@ WordsRead ReadWords(const void* data, size_t bytes, Scan scan) {
 }
 
 NonFiniteCount CountNonFinite(const void* data, size_t bytes, Scan scan) {
-  switch (scan) {
-    case Scan::kNone:
-      break;
-    case Scan::kF16:
-      return CountAs<uint16_t>(data, bytes, 0x7c00);
-    case Scan::kBf16:
-      return CountAs<uint16_t>(data, bytes, 0x7f80);
-    case Scan::kF32:
-      return CountAs<uint32_t>(data, bytes, 0x7f80'0000);
-    case Scan::kF64:
-      return CountAs<uint64_t>(data, bytes, 0x7ff0'0000'0000'0000);
-  }
-  return {};
+  if (scan == Scan::kNone) return {};
+  const Format& format = FormatOf(scan);
+  if (format.bytes == 2) return CountAs<uint16_t>(data, bytes, format);
+  if (format.bytes == 4) return CountAs<uint32_t>(data, bytes, format);
+  return CountAs<uint64_t>(data, bytes, format);
 }
 
 uint32_t CountDistinct(const uint64_t* words, size_t count, uint32_t limit) {
