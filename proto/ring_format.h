@@ -534,8 +534,9 @@ constexpr uint64_t SampledWord(uint64_t words, uint64_t sample, uint64_t sequenc
 enum class DataPieces : uint16_t {
   kNone = 0,
   kWords = 1,  // the words that were read; there are at most kDataPieces
-  // Of data that was read whole: hashes (HashFingerprint, proto/data_words.h) of consecutive parts,
-  // each of ceil(words / kDataPieces) words; the last may be shorter.
+  // Of data that was read whole, but not of inputs of reductions: hashes (HashFingerprint,
+  // proto/data_words.h) of consecutive parts, each of ceil(words / kDataPieces) words; the last may
+  // be shorter.
   kParts = 2,
 };
 inline constexpr uint32_t kDataPieces = 8;
@@ -545,7 +546,7 @@ inline constexpr uint32_t kDataPieces = 8;
 struct DataRecord {
   uint64_t lock;
   uint64_t sequence;    // as Record::sequence; a replica: number of the call with this name
-  uint64_t ticks;       // when it was read
+  uint64_t ticks;       // when the call began (persistent: its start)
   uint32_t member;      // Member::uid; a replica: 0
   uint32_t start;       // persistent collective: number of the start, from 1; else 0
   uint16_t side;        // DataSide

@@ -136,7 +136,7 @@ void BeginCollective(Call* call, const Arguments& a) {
   if (comm == nullptr) return;
   if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = comm;
   if (Frees(kind) && g_process.multiple_threads) UnregisterComm(comm);
-  if (__builtin_expect(g_process.data, 0)) data::BeginCall(*call, a);
+  if (__builtin_expect(g_process.data, 0)) data::BeginCall(call, a);
 }
 
 void EndCollective(Call* call, const Arguments& a, int result) {

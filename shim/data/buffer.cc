@@ -6,6 +6,7 @@ namespace rollcall::shim {
 namespace {
 
 constexpr uint64_t kWord = sizeof(uint64_t);
+constexpr uint64_t kPieceBytes = ring::kDataPieces * kWord;
 constexpr uint64_t kChunk = 4096;  // a multiple of all elements' sizes
 
 // Calls f(data, bytes) for consecutive pieces of the data [from, from + length). All but the last
@@ -40,6 +41,20 @@ uint64_t WordAt(const TypedBuffer& buffer, uint64_t index) {
   return word;
 }
 
+// The indexes of SampledWord() without its divisions, which take longer than to read the words.
+class Places {
+ public:
+  Places(uint64_t words, uint64_t sample, uint64_t sequence)
+      : first_(ring::SampledWord(words, sample, sequence, 0)), stride_(words / sample) {}
+
+  uint64_t stride() const { return stride_; }
+  uint64_t operator[](uint64_t k) const { return first_ + k * stride_; }
+
+ private:
+  const uint64_t first_;
+  const uint64_t stride_;
+};
+
 // The words to read of a small buffer, and of one that is not read whole. Of others, none.
 class Sample {
  public:
@@ -48,6 +63,7 @@ class Sample {
     const bool some = how.sample != 0 && words_ > how.sample;
     if (!some && words_ <= ring::kSampledWords) {
       count_ = words_;
+      for (uint64_t k = 0; k < ring::kDataPieces; ++k) sample_[k] = 0;
       if (count_ != 0) sample_[count_ - 1] = 0;
       CopyData(buffer, 0, buffer.bytes(), sample_);
     } else if (some) {
@@ -61,22 +77,21 @@ class Sample {
   }
   bool whole() const { return count_ == 0 || count_ == words_; }
   uint64_t count() const { return count_; }
+  // Zeros follow if they are fewer than kDataPieces, and whole().
   const uint64_t* words() const { return sample_; }
 
  private:
   void TakeSome(const TypedBuffer& buffer) {
-    // As SampledWord(), which divides: that takes longer than to read the word.
-    const uint64_t stride = words_ / count_;
-    uint64_t index = IndexOf(0);
-    const uint64_t whole_words = buffer.bytes() / kWord;
-    if (buffer.map->contiguous() && index + (count_ - 1) * stride < whole_words) {
-      const char* from = buffer.base + index * kWord;
-      for (uint64_t k = 0; k < count_; ++k, from += stride * kWord) {
+    const Places places(words_, count_, how_.sequence);
+    if (buffer.map->contiguous() && places[count_ - 1] < buffer.bytes() / kWord) {
+      const char* from = buffer.base + places[0] * kWord;
+#pragma GCC unroll 8
+      for (uint64_t k = 0; k < count_; ++k, from += places.stride() * kWord) {
         memcpy(sample_ + k, from, kWord);
       }
       return;
     }
-    for (uint64_t k = 0; k < count_; ++k, index += stride) sample_[k] = WordAt(buffer, index);
+    for (uint64_t k = 0; k < count_; ++k) sample_[k] = WordAt(buffer, places[k]);
   }
 
   const uint64_t words_;
@@ -113,11 +128,23 @@ void StoreNonFinite(const NonFiniteCount& found, uint64_t first, ring::DataRecor
   });
 }
 
-// Among words from all over the buffer.
-uint16_t CountDistinctWords(const TypedBuffer& buffer, const HowToRead& how) {
-  const HowToRead some{.sample = ring::kSampledWords, .sequence = how.sequence};
-  const Sample sample(buffer, some);
-  return static_cast<uint16_t>(CountDistinct(sample.words(), sample.count(), ring::kMaxDistinct));
+// Of the words that are read, or of a sample of them.
+uint16_t CountDistinct(const TypedBuffer& buffer, const HowToRead& how, const Sample& sample) {
+  uint64_t seen[ring::kMaxDistinct];
+  uint16_t distinct = 0;
+  const auto add = [&](uint64_t word) {
+    uint16_t k = 0;
+    while (k < distinct && seen[k] != word) ++k;
+    if (k == distinct) seen[distinct++] = word;
+    return distinct < ring::kMaxDistinct;
+  };
+  if (sample.count() != 0) {
+    for (uint64_t k = 0; k < sample.count() && add(sample.words()[k]); ++k) continue;
+  } else {
+    const Places places(WordsOf(buffer.bytes()), ring::kSampledWords, how.sequence);
+    for (uint64_t k = 0; k < ring::kSampledWords && add(WordAt(buffer, places[k])); ++k) continue;
+  }
+  return distinct;
 }
 
 Fingerprint ReadSums(const TypedBuffer& buffer, const Sample& sample, Scan scan, uint64_t first,
@@ -156,8 +183,8 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
   if (words <= ring::kDataPieces && sample.whole()) {
     // Of a small buffer only: of others, no data is kept.
     if (words != 0) kind = ring::DataPieces::kWords;
-    for (uint64_t i = 0; i < words; ++i) record->pieces[i] = sample.words()[i];
-  } else if (how.sample == 0) {
+    memcpy(record->pieces, sample.words(), kPieceBytes);
+  } else if (how.sample == 0 && how.keep_parts) {
     kind = ring::DataPieces::kParts;
   }
   Fingerprint all;
@@ -176,7 +203,7 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
   record->squared_sum = all.squared_sum;
   record->exclusive = all.exclusive;
   if (non_finite) FindNonFinite(buffer, how, sample, record);
-  if (how.count_distinct && words != 0) record->distinct = CountDistinctWords(buffer, how);
+  if (how.count_distinct && words != 0) record->distinct = CountDistinct(buffer, how, sample);
 }
 
 uint64_t HashBuffer(const TypedBuffer& buffer, const HowToRead& how) {

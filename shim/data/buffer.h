@@ -15,6 +15,7 @@ struct HowToRead {
   uint64_t sequence = 0;
   Scan scan = Scan::kNone;
   bool count_distinct = false;
+  bool keep_parts = true;  // of a large buffer that is read whole: ring::DataPieces::kParts
 };
 
 // Fills `record` from `reading` to its end; the rest is the caller's.

@@ -16,19 +16,21 @@ namespace {
 using ring::DataReading;
 using ring::DataSide;
 
-// A buffer, or the blocks of it that are exchanged with the members.
+// A buffer, or the blocks of it that are exchanged with the members. Only `form` is always
+// initialized, like Call: to clear all of it for each call takes longer than to read a small
+// buffer.
 struct Side {
   enum class Form : uint8_t { kNone, kOne, kEqualBlocks, kCountedBlocks, kTypedBlocks };
-  Form form = Form::kNone;
-  bool large = false;  // counts are MPI_Count, displacements MPI_Aint
-  TypedBuffer buffer;  // its count is that of one block
-  const void* counts = nullptr;
-  const void* displacements = nullptr;  // in elements; typed blocks: in bytes
-  const void* types = nullptr;          // handles
+  Form form;
+  TypedBuffer buffer;  // its count is that of one block; kCountedBlocks, kTypedBlocks: 0
+  // kCountedBlocks and kTypedBlocks:
+  bool large;  // counts are MPI_Count, displacements MPI_Aint
+  const void* counts;
+  const void* displacements;  // in elements; typed blocks: in bytes
+  const void* types;          // typed blocks: handles
 };
 
-// What is to be read of a call.
-struct CallData {
+struct CallFacts {
   Comm* comm = nullptr;
   uint32_t comm_uid = 0;
   Library* library = nullptr;
@@ -37,35 +39,46 @@ struct CallData {
   uint16_t reduce_op = 0;
   uint16_t datatype = 0;
   uint32_t call_path = 0;
+  uint64_t start_ticks = 0;
   uint64_t sequence = 0;
-  uint64_t start = 0;     // of a persistent collective
-  uint64_t request = 0;   // uid of its request
-  bool complete = false;  // its result was read: MPI_Request_get_status reports it before a Wait
-  Side input = {};
-  Side result = {};
-  Side input_blocks = {};
-  Side result_blocks = {};
+  uint64_t start = 0;      // of a persistent collective
+  uint64_t request = 0;    // uid of its request
+  bool host_only = false;  // Call::host_only
+  bool complete = false;   // its result was read: MPI_Request_get_status reports it before a Wait
+};
+
+// What is to be read of a call.
+struct CallData : CallFacts {
+  Side input;
+  Side result;
+  Side input_blocks;
+  Side result_blocks;
 };
 
 // Of requests, by their slots.
 constinit CallData g_of_request[kMaxRequests] = {};
 
-bool HasBlocks(Rule rule) {
+// The form of the blocks that the members exchange; kNone if there are none.
+Side::Form BlocksOf(Rule rule) {
   switch (rule) {
     case Rule::kGather:
-    case Rule::kGatherv:
     case Rule::kScatter:
-    case Rule::kScatterv:
     case Rule::kAllgather:
-    case Rule::kAllgatherv:
     case Rule::kAlltoall:
+      return Side::Form::kEqualBlocks;
+    case Rule::kGatherv:
+    case Rule::kScatterv:
+    case Rule::kAllgatherv:
     case Rule::kAlltoallv:
+      return Side::Form::kCountedBlocks;
     case Rule::kAlltoallw:
-      return true;
+      return Side::Form::kTypedBlocks;
     default:
-      return false;
+      return Side::Form::kNone;
   }
 }
+
+bool HasBlocks(Rule rule) { return BlocksOf(rule) != Side::Form::kNone; }
 
 bool IsRead(Rule rule) {
   switch (rule) {
@@ -99,6 +112,8 @@ bool HasEqualResults(const CallData& call) {
 int64_t ValueAt(const void* values, bool large, uint32_t i) {
   return large ? static_cast<const int64_t*>(values)[i] : static_cast<const int*>(values)[i];
 }
+
+void Drop(Side* side) { side->form = Side::Form::kNone; }
 
 // Element `elements` of a buffer. Computed as an integer: the buffer may be MPI_BOTTOM.
 const char* Advance(const char* base, int64_t bytes) {
@@ -143,16 +158,21 @@ class Describer {
   Describer(const Call& from, const Arguments& arguments, CallData* call)
       : a_(arguments), library_(from.library), comm_(*from.comm), call_(*call) {
     const ring::Record& record = from.record;
-    call_ = {.comm = from.comm,
-             .comm_uid = from.comm->uid,
-             .library = library_,
-             .rule = from.info->rule,
-             .operation = record.operation,
-             .reduce_op = record.reduce_op,
-             .datatype = record.recv_datatype,
-             .call_path = record.call_path,
-             .sequence = record.sequence,
-             .request = record.request};
+    static_cast<CallFacts&>(call_) = {.comm = from.comm,
+                                      .comm_uid = from.comm->uid,
+                                      .library = library_,
+                                      .rule = from.info->rule,
+                                      .operation = record.operation,
+                                      .reduce_op = record.reduce_op,
+                                      .datatype = record.recv_datatype,
+                                      .call_path = record.call_path,
+                                      .start_ticks = record.start_ticks,
+                                      .sequence = record.sequence,
+                                      .request = record.request,
+                                      .host_only = from.host_only};
+    for (Side* side : {&call_.input, &call_.result, &call_.input_blocks, &call_.result_blocks}) {
+      Drop(side);
+    }
     send_in_place_ = (record.flags & ring::kSendInPlace) != 0;
     recv_in_place_ = (record.flags & ring::kRecvInPlace) != 0;
     root_ = HasRoot(call_.rule) && a_.root_or_peer == comm_.rank;
@@ -163,37 +183,35 @@ class Describer {
     const auto rank = static_cast<uint32_t>(comm_.rank);
     switch (call_.rule) {
       case Rule::kBcast:
-        call_.result = One(a_.buffer, a_.send_count, a_.send_type);
+        SetOne(&call_.result, a_.buffer, a_.send_count, a_.send_type);
         if (root_) call_.input = call_.result;
         return;
       case Rule::kGather:
       case Rule::kGatherv:
-        if (!send_in_place_) call_.input = One(a_.send_buffer, a_.send_count, a_.send_type);
-        if (root_) call_.result_blocks = RecvBlocks(call_.rule == Rule::kGatherv);
+        if (!send_in_place_) SetSent();
+        if (root_) SetReceivedBlocks();
         return;
       case Rule::kScatter:
       case Rule::kScatterv:
-        if (root_) {
-          call_.input_blocks =
-              Blocks(a_.send_buffer, a_.send_count, a_.send_type,
-                     call_.rule == Rule::kScatterv ? a_.send_counts : nullptr, a_.displs);
-        }
-        if (!recv_in_place_) call_.result = One(a_.recv_buffer, a_.recv_count, a_.recv_type);
+        if (root_) SetSentBlocks(a_.displs);
+        if (!recv_in_place_) SetOne(&call_.result, a_.recv_buffer, a_.recv_count, a_.recv_type);
         return;
       case Rule::kAllgather:
-        call_.result_blocks = RecvBlocks(false);
-        call_.result =
-            One(a_.recv_buffer, a_.recv_count * static_cast<int64_t>(size), a_.recv_type);
-        DescribeOwnBlock(rank);
-        return;
+        SetOne(&call_.result, a_.recv_buffer, a_.recv_count * static_cast<int64_t>(size),
+               a_.recv_type);
+        [[fallthrough]];
       case Rule::kAllgatherv:
-        call_.result_blocks = RecvBlocks(true);
-        DescribeOwnBlock(rank);
+        SetReceivedBlocks();
+        if (!send_in_place_) return SetSent();
+        call_.input.form = Side::Form::kOne;
+        call_.input.buffer = BlockOf(call_, call_.result_blocks, rank);
         return;
       case Rule::kAlltoall:
       case Rule::kAlltoallv:
       case Rule::kAlltoallw:
-        DescribeAlltoall();
+        SetReceivedBlocks();
+        if (!send_in_place_) return SetSentBlocks(a_.send_displs);
+        call_.input_blocks = call_.result_blocks;
         return;
       default:
         return DescribeReduction(size, rank);
@@ -201,49 +219,32 @@ class Describer {
   }
 
  private:
-  TypedBuffer Buffer(const void* base, int64_t count, Word type) {
-    return {.base = static_cast<const char*>(base),
-            .map = DescribeType(library_, type).map,
-            .count = count < 0 ? 0 : static_cast<uint64_t>(count)};
+  void SetBuffer(Side* side, Side::Form form, const void* base, int64_t count, Word type) {
+    side->form = form;
+    side->buffer = {.base = static_cast<const char*>(base),
+                    .map = DescribeType(library_, type).map,
+                    .count = count < 0 ? 0 : static_cast<uint64_t>(count)};
   }
-  Side One(const void* base, int64_t count, Word type) {
-    return {.form = Side::Form::kOne, .buffer = Buffer(base, count, type)};
+  void SetOne(Side* side, const void* base, int64_t count, Word type) {
+    SetBuffer(side, Side::Form::kOne, base, count, type);
   }
-  Side Blocks(const void* base, int64_t count, Word type, const void* counts, const void* displs) {
-    if (counts == nullptr) {
-      return {.form = Side::Form::kEqualBlocks, .buffer = Buffer(base, count, type)};
-    }
-    return {.form = Side::Form::kCountedBlocks,
-            .large = a_.large,
-            .buffer = Buffer(base, 0, type),
-            .counts = counts,
-            .displacements = displs};
+  void SetSent() { SetOne(&call_.input, a_.send_buffer, a_.send_count, a_.send_type); }
+  void SetBlocks(Side* side, const void* base, int64_t count, Word type, const void* counts,
+                 const void* displs, const void* types) {
+    const Side::Form form = BlocksOf(call_.rule);
+    SetBuffer(side, form, base, form == Side::Form::kEqualBlocks ? count : 0, type);
+    side->large = a_.large;
+    side->counts = counts;
+    side->displacements = displs;
+    side->types = types;
   }
-  Side RecvBlocks(bool counted) {
-    return Blocks(a_.recv_buffer, a_.recv_count, a_.recv_type, counted ? a_.recv_counts : nullptr,
-                  a_.displs);
+  void SetSentBlocks(const void* displs) {
+    SetBlocks(&call_.input_blocks, a_.send_buffer, a_.send_count, a_.send_type, a_.send_counts,
+              displs, a_.send_types);
   }
-
-  void DescribeOwnBlock(uint32_t rank) {
-    if (send_in_place_) {
-      call_.input = {.form = Side::Form::kOne, .buffer = BlockOf(call_, call_.result_blocks, rank)};
-    } else {
-      call_.input = One(a_.send_buffer, a_.send_count, a_.send_type);
-    }
-  }
-
-  void DescribeAlltoall() {
-    const bool counted = call_.rule != Rule::kAlltoall;
-    call_.result_blocks = RecvBlocks(counted);
-    call_.input_blocks = send_in_place_
-                             ? call_.result_blocks
-                             : Blocks(a_.send_buffer, a_.send_count, a_.send_type,
-                                      counted ? a_.send_counts : nullptr, a_.send_displs);
-    if (call_.rule != Rule::kAlltoallw) return;
-    for (Side* side : {&call_.result_blocks, &call_.input_blocks}) {
-      side->form = Side::Form::kTypedBlocks;
-      side->types = side == &call_.input_blocks && !send_in_place_ ? a_.send_types : a_.recv_types;
-    }
+  void SetReceivedBlocks() {
+    SetBlocks(&call_.result_blocks, a_.recv_buffer, a_.recv_count, a_.recv_type, a_.recv_counts,
+              a_.displs, a_.recv_types);
   }
 
   void DescribeReduction(uint64_t size, uint32_t rank) {
@@ -255,13 +256,13 @@ class Describer {
       for (uint32_t i = 0; i < size; ++i) sent += ValueAt(a_.recv_counts, a_.large, i);
       received = ValueAt(a_.recv_counts, a_.large, rank);
     }
-    call_.input = One(send_in_place_ ? a_.recv_buffer : a_.send_buffer, sent, a_.recv_type);
+    SetOne(&call_.input, send_in_place_ ? a_.recv_buffer : a_.send_buffer, sent, a_.recv_type);
     // MPI 4.1, 6.11.2: MPI_Exscan leaves the first rank's receive buffer undefined.
     const bool exclusive = call_.operation == static_cast<uint16_t>(Operation::kExscan) ||
                            call_.operation == static_cast<uint16_t>(Operation::kIexscan) ||
                            call_.operation == static_cast<uint16_t>(Operation::kExscan_init);
     if ((call_.rule == Rule::kReduce && !root_) || (exclusive && rank == 0)) return;
-    call_.result = One(a_.recv_buffer, received, a_.recv_type);
+    SetOne(&call_.result, a_.recv_buffer, received, a_.recv_type);
   }
 
   const Arguments& a_;
@@ -285,13 +286,13 @@ bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
   Describer(from, arguments, call).Describe();
   // Without the blocks, there is nothing to compare a part with.
   if (HasBlocks(call->rule) && from.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks)) {
-    call->input = call->input_blocks = call->result_blocks = {};
-    if (call->rule != Rule::kAllgather) call->result = {};
+    for (Side* side : {&call->input, &call->input_blocks, &call->result_blocks}) Drop(side);
+    if (call->rule != Rule::kAllgather) Drop(&call->result);
   }
   // The program may free datatypes, and Fortran bindings the array of them, before the completion.
   if (from.info->kind != Kind::kCollective && call->rule == Rule::kAlltoallw) {
-    call->result_blocks = {};
-    if (from.info->kind == Kind::kPersistentCollective) call->input_blocks = {};
+    Drop(&call->result_blocks);
+    if (from.info->kind == Kind::kPersistentCollective) Drop(&call->input_blocks);
   }
   return true;
 }
@@ -305,10 +306,11 @@ bool IsReadable(const TypedBuffer& buffer) {
 }
 
 // Why the buffer must not be read; kNone if it may be.
-DataReading Refusal(const TypedBuffer& buffer) {
+DataReading Refusal(const CallData& call, const TypedBuffer& buffer) {
   if (buffer.map == nullptr || !IsReadable(buffer)) return DataReading::kLayout;
+  if (call.host_only) return DataReading::kNone;
   // The addresses of an absolute type may be of several kinds of memory.
-  if (buffer.base == nullptr && HasDriver()) return DataReading::kDevice;
+  if (buffer.base == nullptr) return DataReading::kDevice;
   return MayRead(Advance(buffer.base, buffer.map->runs[0].offset)) ? DataReading::kNone
                                                                    : DataReading::kDevice;
 }
@@ -332,7 +334,7 @@ HowToRead HowFor(const CallData& call, DataSide side) {
 template <typename Record>
 void FillHead(const CallData& call, DataSide side, Record* record) {
   record->sequence = call.sequence;
-  record->ticks = Ticks();
+  record->ticks = call.start_ticks;
   record->member = call.comm_uid;
   record->start = static_cast<uint32_t>(call.start);
   record->side = static_cast<uint16_t>(side);
@@ -377,12 +379,13 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
   memset(&record, 0, sizeof(record));
   FillHead(call, side, &record);
   record.call_path = call.call_path;
-  const DataReading refusal = Refusal(buffer);
+  const DataReading refusal = Refusal(call, buffer);
   if (refusal == DataReading::kNone) {
     HowToRead how = HowFor(call, side);
     if (Reduces(call.rule)) {
       how.scan = ScanFor(buffer);
       how.count_distinct = side == DataSide::kInput;
+      how.keep_parts = side == DataSide::kResult;  // inputs mostly differ in all parts
     }
     ReadBuffer(buffer, how, &record);
     // What the program said of its bytes.
@@ -443,7 +446,7 @@ Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
     const TypedBuffer block = BlockOf(call, blocks, i);
     hashes[i] = 0;
     if (IsEmpty(block)) continue;
-    if (Refusal(block) != DataReading::kNone) {
+    if (Refusal(call, block) != DataReading::kNone) {
       outcome.known = false;
       break;
     }
@@ -513,11 +516,14 @@ void Leave(const CallData& call, bool failed) {
 
 }  // namespace
 
-void BeginCall(const Call& call, const Arguments& arguments) {
-  if (IsRead(call) && !IsInScope(call.info->rule, *call.comm)) CountRead(*call.comm, false);
+void BeginCall(Call* call, const Arguments& arguments) {
+  call->host_only = false;
+  if (!IsRead(*call)) return;
+  if (!IsInScope(call->info->rule, *call->comm)) return CountRead(*call->comm, false);
+  call->host_only = !HasDriver();
   CallData data;
-  if (call.info->kind == Kind::kPersistentCollective) return;
-  if (Describe(call, arguments, &data)) Enter(data);
+  if (call->info->kind == Kind::kPersistentCollective) return;
+  if (Describe(*call, arguments, &data)) Enter(data);
 }
 
 void EndCall(const Call& call, const Arguments& arguments) {
@@ -545,6 +551,7 @@ void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot)) return;
   call.start = start;
+  call.start_ticks = record.start_ticks;
   call.complete = false;
   call.call_path = record.call_path;
   Enter(call);

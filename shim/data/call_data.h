@@ -18,7 +18,7 @@
 namespace rollcall::shim::data {
 
 // A collective is entered; its record is complete.
-void BeginCall(const Call& call, const Arguments& arguments);
+void BeginCall(Call* call, const Arguments& arguments);
 // A blocking one returned without an error.
 void EndCall(const Call& call, const Arguments& arguments);
 // One was rejected, or failed: its result is not read.

@@ -264,19 +264,6 @@ NonFiniteCount CountNonFinite(const void* data, size_t bytes, Scan scan) {
   return CountAs<uint64_t>(data, bytes, format);
 }
 
-uint32_t CountDistinct(const uint64_t* words, size_t count, uint32_t limit) {
-  constexpr uint32_t kMost = 16;
-  if (limit > kMost) limit = kMost;
-  uint64_t seen[kMost];
-  uint32_t distinct = 0;
-  for (size_t i = 0; i < count && distinct < limit; ++i) {
-    uint32_t k = 0;
-    while (k < distinct && seen[k] != words[i]) ++k;
-    if (k == distinct) seen[distinct++] = words[i];
-  }
-  return distinct;
-}
-
 WordsReaders AllWordsReaders() { return {kReaders, std::size(kReaders)}; }
 
 }  // namespace rollcall::shim

@@ -39,9 +39,6 @@ struct NonFiniteCount {
 };
 NonFiniteCount CountNonFinite(const void* data, size_t bytes, Scan scan);
 
-// The number of different words among `count`. Stops counting at `limit`, which is at most 16.
-uint32_t CountDistinct(const uint64_t* words, size_t count, uint32_t limit);
-
 }  // namespace rollcall::shim
 
 #endif  // ROLLCALL_SHIM_DATA_WORDS_H_

@@ -155,13 +155,34 @@ TEST(ReadBuffer, ShortElementsAreCountedAmongTheElements) {
 }
 
 TEST(ReadBuffer, CountsDifferentWords) {
+  const auto count = [](const std::vector<double>& values, uint64_t sample = 0) {
+    return ReadRecord(Of(values), {.sample = sample, .count_distinct = true}).distinct;
+  };
+  EXPECT_EQ(count({0, 0, 0, 0}), 1u);
+  EXPECT_EQ(count({0, 1, 0, 1, 2}), 3u);
+  EXPECT_EQ(count(Values(8)), 8u);
+  EXPECT_EQ(count(Values(10)), ring::kMaxDistinct);
+
   std::vector<double> values(500, 1.0);
-  EXPECT_EQ(ReadRecord(Of(values), {.count_distinct = true}).distinct, 1u);
-  values[490] = 2;  // not among the words that are looked at
-  EXPECT_EQ(ReadRecord(Of(Values(500)), {.count_distinct = true}).distinct, ring::kMaxDistinct);
-  EXPECT_EQ(ReadRecord(Of(Values(5)), {.count_distinct = true}).distinct, 5u);
-  EXPECT_EQ(ReadRecord(Of(Values(500)), {.sample = 64, .count_distinct = true}).distinct,
-            ring::kMaxDistinct);
+  EXPECT_EQ(count(values), 1u);
+  EXPECT_EQ(count(values, 64), 1u);
+  const uint64_t read = ring::SampledWord(500, ring::kSampledWords, 0, 63);
+  values[read - 1] = 2;  // not in the sample
+  EXPECT_EQ(count(values), 1u);
+  values[read] = 3;
+  EXPECT_EQ(count(values), 2u);
+  EXPECT_EQ(count(values, 64), 2u);
+  EXPECT_EQ(count(Values(500)), ring::kMaxDistinct);
+  EXPECT_EQ(count(Values(500), 64), ring::kMaxDistinct);
+}
+
+TEST(ReadBuffer, PartsAreKeptOnlyIfWanted) {
+  const std::vector<double> values = Values(500);
+  const ring::DataRecord with = ReadRecord(Of(values), {});
+  const ring::DataRecord without = ReadRecord(Of(values), {.keep_parts = false});
+  EXPECT_EQ(with.piece_kind, static_cast<uint16_t>(ring::DataPieces::kParts));
+  EXPECT_EQ(without.piece_kind, static_cast<uint16_t>(ring::DataPieces::kNone));
+  EXPECT_EQ(SumsOf(with), SumsOf(without));
 }
 
 TEST(ReadBuffer, NothingIsReadOfNothing) {

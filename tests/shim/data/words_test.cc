@@ -320,25 +320,6 @@ TEST(Words, ElementsThatAreNotFiniteAreCounted) {
   }
 }
 
-TEST(Words, DifferentOnesAreCountedToALimit) {
-  const auto count = [](std::initializer_list<uint64_t> words, uint32_t limit) {
-    return CountDistinct(std::data(words), words.size(), limit);
-  };
-  EXPECT_EQ(count({}, 9), 0u);
-  EXPECT_EQ(count({0}, 9), 1u);
-  EXPECT_EQ(count({0, 0, 0, 0}, 9), 1u);
-  EXPECT_EQ(count({0, 1, 0, 1, 2}, 9), 3u);
-  EXPECT_EQ(count({0, uint64_t{1} << 32, uint64_t{1} << 63}, 9), 3u);
-  EXPECT_EQ(count({1, 2, 3, 4, 5}, 3), 3u);
-  EXPECT_EQ(count({1, 2, 3}, 0), 0u);
-  std::vector<uint64_t> words(1000);
-  for (size_t i = 0; i < words.size(); ++i) words[i] = i / 2;
-  EXPECT_EQ(CountDistinct(words.data(), words.size(), 9), 9u);
-  EXPECT_EQ(CountDistinct(words.data(), words.size(), 16), 16u);
-  EXPECT_EQ(CountDistinct(words.data(), words.size(), 100), 16u);
-  EXPECT_EQ(CountDistinct(words.data(), 10, 16), 5u);
-}
-
 TEST(Words, TypesAreScannedByTheirParts) {
   EXPECT_EQ(ScanOf(TypeClass::kF16), Scan::kF16);
   EXPECT_EQ(ScanOf(TypeClass::kBf16), Scan::kBf16);
