@@ -508,11 +508,8 @@ enum class DataReading : uint16_t {
   kWhole = 1,
   kSampled = 2,  // the words that SampledWord() selects
   // Not read: nothing below is significant.
-  kDevice = 3,      // it is, or may be, memory of a device
-  kLayout = 4,      // the type map is unknown, or has too many parts
-  kNoRoom = 5,      // the request table was full, so the completion was not seen
-  kContended = 6,   // another thread was writing a data record
-  kOutOfScope = 7,  // ROLLCALL_DATA_SCOPE leaves it out
+  kDevice = 3,  // it is, or may be, memory of a device
+  kLayout = 4,  // the type map is unknown, or has too many parts
 };
 
 // `sampled` reads a buffer of at most this many words whole, and this many words of a larger one.
@@ -546,7 +543,7 @@ inline constexpr uint32_t kDataPieces = 8;
 struct DataRecord {
   uint64_t lock;
   uint64_t sequence;    // as Record::sequence; a replica: number of the call with this name
-  uint64_t ticks;       // when the call began (persistent: its start)
+  uint64_t ticks;       // when it was read; an input: when the call (persistent: the start) began
   uint32_t member;      // Member::uid; a replica: 0
   uint32_t start;       // persistent collective: number of the start, from 1; else 0
   uint16_t side;        // DataSide

@@ -130,7 +130,7 @@ class DataReader {
     first.operation = static_cast<Operation>(from.operation);
     first.reduce_op = from.reduce_op;
     first.datatype = references_.Datatype(from.datatype);
-    if (from.reading <= static_cast<uint16_t>(ring::DataReading::kOutOfScope)) {
+    if (from.reading <= static_cast<uint16_t>(ring::DataReading::kLayout)) {
       first.reading = static_cast<ring::DataReading>(from.reading);
     }
     first.count = from.count;

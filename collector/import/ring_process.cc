@@ -102,8 +102,8 @@ void ReadProcess(RingContext* context, RingReferences* references,
   process.errors_seen = header.errors_seen;
   process.taken_at_ns = context->ring.taken_at_ns;
   process.clock = context->ring.clock;
-  process.table_overflows = header.threads_unrecorded + header.calls_unrecorded +
-                            context->Lost(ring::SectionKind::kThreads) +
+  process.calls_unrecorded = header.threads_unrecorded + header.calls_unrecorded;
+  process.table_overflows = process.calls_unrecorded + context->Lost(ring::SectionKind::kThreads) +
                             context->Lost(ring::SectionKind::kMembers) +
                             context->Lost(ring::SectionKind::kOpenRequests);
   process.gpu = context->ring.gpu;

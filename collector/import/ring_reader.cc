@@ -289,7 +289,7 @@ class ImageParser {
 
   static bool IsPlausible(const ring::DataRecord& record) {
     if (record.side == 0 || record.side > static_cast<uint16_t>(ring::DataSide::kReplica) ||
-        record.reading > static_cast<uint16_t>(ring::DataReading::kOutOfScope) ||
+        record.reading > static_cast<uint16_t>(ring::DataReading::kLayout) ||
         record.type_class > static_cast<uint16_t>(TypeClass::kF8e5m2)) {
       return false;
     }

@@ -357,6 +357,7 @@ struct Process {
   int64_t judged_ns = kNoTime;
   uint64_t records_unreadable = 0;  // torn or damaged
   uint64_t table_overflows = 0;     // open requests, communicators, threads that did not fit
+  uint64_t calls_unrecorded = 0;    // threads whose calls were not, and calls of signal handlers
   uint64_t errors_seen = 0;
   uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
   ring::PythonState python_state = ring::PythonState::kAbsent;

@@ -281,8 +281,16 @@ bool IsRead(const Call& call) {
          (comm->flags & (ring::kIsWindow | ring::kIsFile)) == 0;
 }
 
+// Threads without a log (thread_log.h) free datatypes and communicators unseen, and their
+// collectives take no sequence numbers: from then on, nothing is read.
+bool SeesAllThreads() { return LoadRelaxed(&g_process.header->threads_unrecorded) == 0; }
+
+bool IsWanted(const Call& call) {
+  return IsInScope(call.info->rule, *call.comm) && SeesAllThreads();
+}
+
 bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
-  if (!IsRead(from) || !IsInScope(from.info->rule, *from.comm)) return false;
+  if (!IsRead(from) || !IsWanted(from)) return false;
   Describer(from, arguments, call).Describe();
   // Without the blocks, there is nothing to compare a part with.
   if (HasBlocks(call->rule) && from.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks)) {
@@ -334,7 +342,8 @@ HowToRead HowFor(const CallData& call, DataSide side) {
 template <typename Record>
 void FillHead(const CallData& call, DataSide side, Record* record) {
   record->sequence = call.sequence;
-  record->ticks = call.start_ticks;
+  const bool input = side == DataSide::kInput || side == DataSide::kInputBlocks;
+  record->ticks = input ? call.start_ticks : Ticks();
   record->member = call.comm_uid;
   record->start = static_cast<uint32_t>(call.start);
   record->side = static_cast<uint16_t>(side);
@@ -482,6 +491,10 @@ Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, cons
   return outcome;
 }
 
+bool HasResult(const CallData& call) {
+  return call.result.form != Side::Form::kNone || call.result_blocks.form != Side::Form::kNone;
+}
+
 // Whether the slot still belongs to the call's request. Not every collective that takes a slot has
 // data, and the communicator may have been freed while a request on it was active.
 bool IsAlive(const CallData& call, uint32_t slot) {
@@ -519,7 +532,7 @@ void Leave(const CallData& call, bool failed) {
 void BeginCall(Call* call, const Arguments& arguments) {
   call->host_only = false;
   if (!IsRead(*call)) return;
-  if (!IsInScope(call->info->rule, *call->comm)) return CountRead(*call->comm, false);
+  if (!IsWanted(*call)) return CountRead(*call->comm, false);
   call->host_only = !HasDriver();
   CallData data;
   if (call->info->kind == Kind::kPersistentCollective) return;
@@ -540,10 +553,19 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
   const bool wanted = Describe(call, arguments, &data);
   if (slot < kMaxRequests) {
     g_of_request[slot] = wanted ? data : CallData{};
-  } else if (wanted && call.info->kind != Kind::kPersistentCollective) {
-    const bool complete =
-        handle == call.library->abi.request_null || IsCompleteAtOnce(*call.library, handle);
-    Leave(data, !complete);
+    // Before its first start, it has no result: MPI_Request_get_status reports it as complete.
+    g_of_request[slot].complete = call.info->kind == Kind::kPersistentCollective;
+  } else if (wanted) {
+    // Without a slot, its starts and its completion are not seen.
+    const bool persistent = call.info->kind == Kind::kPersistentCollective;
+    const bool complete = !persistent && (handle == call.library->abi.request_null ||
+                                          IsCompleteAtOnce(*call.library, handle));
+    if (persistent || (!complete && HasResult(data))) CountRead(*data.comm, false);
+    if (persistent) {
+      data.comm->results.unknown = true;
+    } else {
+      Leave(data, !complete);
+    }
   }
 }
 

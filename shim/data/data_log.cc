@@ -59,8 +59,10 @@ void DataLog::Append(const ring::DataBlocks& blocks) { AppendToRing(blocks); }
 void DataLog::KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found) {
   ring::DataMember* member = Claim(comm);
   ring::NonFinite* first = input ? &member->input : &member->result;
-  // Nonblocking calls complete in any order.
-  if (first->sequence != 0 && first->sequence <= found.sequence) return;
+  // Nonblocking calls complete in any order. The starts of persistent ones have the number of the
+  // initialization, which says nothing about their order.
+  const bool ordered = first->start == 0 && found.start == 0;
+  if (first->sequence != 0 && (!ordered || first->sequence <= found.sequence)) return;
   ChangeUnderLock(&member->lock, [&] { *first = found; });
 }
 

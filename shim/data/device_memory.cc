@@ -40,6 +40,7 @@ constexpr size_t kNameBytes = 512;
 struct Names {
   char cuda[kNameBytes] = "";
   char hip[kNameBytes] = "";
+  bool hsa = false;
   bool level_zero = false;
 };
 
@@ -53,6 +54,7 @@ int FindNames(dl_phdr_info* info, size_t, void* found) {
   const auto keep = [&](char(&to)[kNameBytes]) { snprintf(to, kNameBytes, "%s", name); };
   if (is("libcuda.so")) keep(names->cuda);
   if (is("libamdhip64.so")) keep(names->hip);
+  if (is("libhsa-runtime64.so")) names->hsa = true;
   if (is("libze_loader.so") || is("libze_intel_gpu.so")) names->level_zero = true;
   return 0;
 }
@@ -82,7 +84,8 @@ ROLLCALL_COLD void FindDrivers(uint64_t adds) {
     all.unknown |=
         all.hip == nullptr || all.hip_last_error == nullptr || all.hip_peek_error == nullptr;
   }
-  all.unknown |= names.level_zero;
+  // Below HIP, HSA allocates the memory of AMD's devices, as for the offloading of OpenMP.
+  all.unknown |= names.level_zero || (names.hsa && all.hip == nullptr);
   g_any.store(all.cuda != nullptr || all.hip != nullptr || all.unknown, std::memory_order_release);
   g_adds.store(adds, std::memory_order_release);
   g_lock.Unlock();

@@ -9,7 +9,7 @@ namespace rollcall::shim::data {
 // the process has not loaded a driver of a device, everything is the host's. Otherwise the driver
 // is asked (cuPointerGetAttribute, hipPointerGetAttributes); memory that it can move, and pointers
 // for which it returns an unexpected error, are not read. Level Zero tells only its own contexts:
-// nothing is read in a process that has loaded it.
+// nothing is read in a process that has loaded it, or AMD's HSA without HIP.
 //
 // Any thread. Takes the loader's lock of its list of objects for a moment; keeps errno.
 bool MayRead(const void* pointer);

@@ -73,8 +73,14 @@ bool DataCall::HasAllInputs() const {
 
 bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& histories) {
   constexpr uint32_t kOther = ring::kIsInter | ring::kIsNccl | ring::kIsWindow | ring::kIsFile;
+  // A collective that was not recorded has no sequence number: those behind it have the numbers of
+  // other calls.
   return histories.ordered &&
-         (analysis.trace.communicators[histories.communicator].flags & kOther) == 0;
+         (analysis.trace.communicators[histories.communicator].flags & kOther) == 0 &&
+         std::none_of(histories.members.begin(), histories.members.end(),
+                      [&](const MemberHistory& history) {
+                        return analysis.trace.processes[history.process].calls_unrecorded != 0;
+                      });
 }
 
 void VisitDataCalls(const Analysis& analysis, const CommunicatorHistory& histories,

@@ -81,7 +81,7 @@ class NonFiniteFinder {
     for (const CommunicatorHistory& histories : analysis_.histories) {
       for (const MemberHistory& history : histories.members) LookAt(histories, history);
     }
-    std::map<CallKey, std::vector<uint32_t>> origins;  // processes
+    Origins origins;
     for (uint32_t p = 0; p < first_.size(); ++p) {
       if (!first_[p] || !first_[p]->input || ambiguous_.contains(p)) continue;
       const Sighting& first = *first_[p];
@@ -90,12 +90,27 @@ class NonFiniteFinder {
     // Later ones on a communicator may come from the first by ways that are not recorded.
     uint32_t last = kNoIndex;
     for (const auto& [key, processes] : origins) {
-      if (std::exchange(last, std::get<0>(key)) == std::get<0>(key)) continue;
+      if (last == std::get<0>(key) || StartedLater(key, origins)) continue;
+      last = std::get<0>(key);
       Judge(key, processes);
     }
   }
 
  private:
+  using Origins = std::map<CallKey, std::vector<uint32_t>>;  // processes
+
+  // The starts of persistent calls have the number of the initialization. Whether `key` is later
+  // than a call of another one's origin on the communicator.
+  bool StartedLater(const CallKey& key, const Origins& origins) const {
+    return std::any_of(origins.begin(), origins.end(), [&](const auto& other) {
+      const bool ordered = std::get<2>(key) == 0 && std::get<2>(other.first) == 0;
+      return !ordered && other.first != key && std::get<0>(other.first) == std::get<0>(key) &&
+             std::any_of(other.second.begin(), other.second.end(), [&](uint32_t process) {
+               return HadOneBefore(process, key, other.second);
+             });
+    });
+  }
+
   void LookAt(const CommunicatorHistory& histories, const MemberHistory& history) {
     if (history.member->data == kNoIndex) return;
     const MemberData& data = analysis_.trace.data[history.member->data];
@@ -171,13 +186,18 @@ class NonFiniteFinder {
       for (const MemberHistory& history : histories.members) {
         if (history.member->data == kNoIndex) continue;
         const MemberData& data = analysis_.trace.data[history.member->data];
-        if (data.read <= data.reads.size() + data.blocks.size()) continue;
+        const auto read = std::count_if(data.reads.begin(), data.reads.end(),
+                                        [](const DataRead& one) { return one.IsRead(); });
+        if (data.read <= static_cast<uint64_t>(read) + data.blocks.size()) continue;
         const std::vector<Event>& events = history.member->events;
         if (events.empty() || events.front().sequence > 1) return true;
         std::unordered_set<uint64_t> kept;
         for (const DataRead& read : data.reads) kept.insert(read.sequence);
         const bool lost = std::any_of(events.begin(), events.end(), [&](const Event& event) {
-          return IsMinOrMax(analysis_.Args(event).reduce_op) && !kept.contains(event.sequence);
+          const Arguments& arguments = analysis_.Args(event);
+          if (!IsMinOrMax(arguments.reduce_op)) return false;
+          const Kind kind = FindOperation(static_cast<uint16_t>(arguments.operation)).kind;
+          return kind == Kind::kPersistentCollective || !kept.contains(event.sequence);
         });
         if (lost) return true;
       }
@@ -302,6 +322,7 @@ class NonFiniteFinder {
 
   // Whether a buffer of the process that was not read may have had one before.
   bool MayHaveBeenEarlier(uint32_t process) const {
+    if (analysis_.trace.processes[process].table_overflows != 0) return true;
     for (const CommunicatorHistory& histories : analysis_.histories) {
       for (const MemberHistory& history : histories.members) {
         if (history.process != process || history.member->data == kNoIndex) continue;

@@ -568,6 +568,7 @@ TEST(RingTraceBuilder, FullTablesAreCounted) {
   ring.lost[static_cast<uint32_t>(ring::SectionKind::kOpenRequests)] = 3;
   ring.header.threads_unrecorded = 2;
   EXPECT_EQ(TraceOf({ring}).processes[0].table_overflows, 5u);
+  EXPECT_EQ(TraceOf({ring}).processes[0].calls_unrecorded, 2u);
 }
 
 TEST(RingTraceBuilder, RejectsImpossibleSizes) {
