@@ -28,17 +28,21 @@ ring::DataMember* MemberOf(const Comm& comm) {
   return g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers) + index;
 }
 
-// The member of a communicator, whose place may have belonged to another one.
+// The member of a communicator, whose place may have belonged to another one. If that had a NaN or
+// an infinity, or unread buffers, then this one counts as not completely read: nothing is proven
+// to be the first one of the process any more.
 ring::DataMember* Claim(const Comm& comm) {
   ring::DataMember* member = MemberOf(comm);
   if (LoadRelaxed(&member->uid) == comm.uid) return member;
   ring::Section* section = g_process.Of(ring::SectionKind::kDataMembers);
   const auto place = static_cast<uint64_t>(
       member - g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers));
+  const bool forgets =
+      member->unread != 0 || member->input.sequence != 0 || member->result.sequence != 0;
   ChangeUnderLock(&member->lock, [&] {
     memset(reinterpret_cast<char*>(member) + sizeof(member->lock), 0,
            sizeof(*member) - sizeof(member->lock));
-    if (g_uncounted.load(std::memory_order_relaxed)) member->unread = 1;
+    if (forgets || g_uncounted.load(std::memory_order_relaxed)) member->unread = 1;
     StoreRelaxed(&member->uid, comm.uid);
   });
   if (section->used <= place) StoreRelease(&section->used, place + 1);
