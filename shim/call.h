@@ -39,9 +39,11 @@ struct Call {
   uint8_t ring;     // ring::RingKind
   bool own_status;  // `status_bytes` was passed to the library instead of MPI_STATUS_IGNORE
   bool counts;      // its messages are counted; false: a tool implements the outer call by it
-  bool host_only;   // set by data::BeginCall: no argument can be a pointer to a device's memory,
-                    // since no driver of a device was loaded when the call was entered
-  Nesting outer;    // the thread's nesting before this call, restored by End
+  // Set by data::BeginCall.
+  bool reads_data;
+  bool host_only;  // with `reads_data`: no argument can be a pointer to a device's memory, since no
+                   // driver of a device was loaded when the call was entered
+  Nesting outer;   // the thread's nesting before this call, restored by End
   ThreadLog* log;
   Comm* comm;
   uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch

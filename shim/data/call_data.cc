@@ -274,7 +274,7 @@ class Describer {
   bool root_ = false;
 };
 
-// Whether its data is read, if that is in the scope.
+// Whether its data is read, if that is in the scope. Asked once, at entry: Call::reads_data.
 bool IsRead(const Call& call) {
   const Comm* comm = call.comm;
   return comm != nullptr && !comm->inter() && comm->size >= 2 && IsRead(call.info->rule) &&
@@ -285,12 +285,8 @@ bool IsRead(const Call& call) {
 // collectives take no sequence numbers: from then on, nothing is read.
 bool SeesAllThreads() { return LoadRelaxed(&g_process.header->threads_unrecorded) == 0; }
 
-bool IsWanted(const Call& call) {
-  return IsInScope(call.info->rule, *call.comm) && SeesAllThreads();
-}
-
 bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
-  if (!IsRead(from) || !IsWanted(from)) return false;
+  if (from.comm == nullptr || !from.reads_data || !SeesAllThreads()) return false;
   Describer(from, arguments, call).Describe();
   // Without the blocks, there is nothing to compare a part with.
   if (HasBlocks(call->rule) && from.comm->size > static_cast<int32_t>(ring::kMaxDataBlocks)) {
@@ -530,9 +526,12 @@ void Leave(const CallData& call, bool failed) {
 }  // namespace
 
 void BeginCall(Call* call, const Arguments& arguments) {
-  call->host_only = false;
+  call->reads_data = false;
   if (!IsRead(*call)) return;
-  if (!IsWanted(*call)) return CountRead(*call->comm, false);
+  if (!IsInScope(call->info->rule, *call->comm) || !SeesAllThreads()) {
+    return CountRead(*call->comm, false);
+  }
+  call->reads_data = true;
   call->host_only = !HasDriver();
   CallData data;
   if (call->info->kind == Kind::kPersistentCollective) return;
@@ -549,23 +548,26 @@ void FailCall(const Call& call) {
 }
 
 void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, uint64_t handle) {
-  CallData data;
-  const bool wanted = Describe(call, arguments, &data);
+  CallData without_slot;
+  CallData& data = slot < kMaxRequests ? g_of_request[slot] : without_slot;
+  if (!Describe(call, arguments, &data)) {
+    data.comm = nullptr;
+    return;
+  }
+  const bool persistent = call.info->kind == Kind::kPersistentCollective;
   if (slot < kMaxRequests) {
-    g_of_request[slot] = wanted ? data : CallData{};
     // Before its first start, it has no result: MPI_Request_get_status reports it as complete.
-    g_of_request[slot].complete = call.info->kind == Kind::kPersistentCollective;
-  } else if (wanted) {
-    // Without a slot, its starts and its completion are not seen.
-    const bool persistent = call.info->kind == Kind::kPersistentCollective;
-    const bool complete = !persistent && (handle == call.library->abi.request_null ||
-                                          IsCompleteAtOnce(*call.library, handle));
-    if (persistent || (!complete && HasResult(data))) CountRead(*data.comm, false);
-    if (persistent) {
-      data.comm->results.unknown = true;
-    } else {
-      Leave(data, !complete);
-    }
+    data.complete = persistent;
+    return;
+  }
+  // Its starts and its completion are not seen.
+  const bool complete = !persistent && (handle == call.library->abi.request_null ||
+                                        IsCompleteAtOnce(*call.library, handle));
+  if (persistent || (!complete && HasResult(data))) CountRead(*data.comm, false);
+  if (persistent) {
+    data.comm->results.unknown = true;
+  } else {
+    Leave(data, !complete);
   }
 }
 

@@ -351,6 +351,9 @@ class Parser {
       PythonOff(At(words, 2), &process);
     } else if (verb == "damaged") {
       ++process.records_unreadable;
+    } else if (verb == "unrecorded") {
+      ++process.calls_unrecorded;
+      ++process.table_overflows;
     } else {
       if (!End(rank, verb, words)) builder_->Complete(rank, ParseCall(rank, words, 1));
     }

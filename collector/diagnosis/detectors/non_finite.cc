@@ -186,9 +186,9 @@ class NonFiniteFinder {
       for (const MemberHistory& history : histories.members) {
         if (history.member->data == kNoIndex) continue;
         const MemberData& data = analysis_.trace.data[history.member->data];
-        const auto read = std::count_if(data.reads.begin(), data.reads.end(),
-                                        [](const DataRead& one) { return one.IsRead(); });
-        if (data.read <= static_cast<uint64_t>(read) + data.blocks.size()) continue;
+        const auto on_record = std::count_if(data.reads.begin(), data.reads.end(),
+                                             [](const DataRead& read) { return read.IsRead(); });
+        if (data.read <= static_cast<uint64_t>(on_record) + data.blocks.size()) continue;
         const std::vector<Event>& events = history.member->events;
         if (events.empty() || events.front().sequence > 1) return true;
         std::unordered_set<uint64_t> kept;

@@ -160,6 +160,7 @@ TEST(ReadBuffer, CountsDifferentWords) {
   };
   EXPECT_EQ(count({0, 0, 0, 0}), 1u);
   EXPECT_EQ(count({0, 1, 0, 1, 2}), 3u);
+  EXPECT_EQ(count({0, std::bit_cast<double>(uint64_t{1} << 32), -0.0}), 3u);
   EXPECT_EQ(count(Values(8)), 8u);
   EXPECT_EQ(count(Values(10)), ring::kMaxDistinct);
 
@@ -189,6 +190,7 @@ TEST(ReadBuffer, NothingIsReadOfNothing) {
   const TypedBuffer buffer{nullptr, Doubles(), 0};
   const ring::DataRecord record = ReadRecord(buffer, {.scan = Scan::kF64, .count_distinct = true});
   EXPECT_EQ(record.words, 0u);
+  EXPECT_EQ(record.distinct, 0u);
   EXPECT_EQ(SumsOf(record), Fingerprint{});
   EXPECT_EQ(HashBuffer(buffer, {}), 0u);
 }
