@@ -213,14 +213,20 @@ void Describe(Library* library, void* handle, const void* function) {
   library->handle = handle;
   Bind(RTLD_DEFAULT, "_dl_find_object", &g_find_object);
   Dl_info where{};
+  void* own = nullptr;
   if (dladdr(function, &where) != 0) {
     library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
     library->core_end = RangeAt(where.dli_fbase).end;
+    // In `handle`, another MPI library may follow, which a dependency of the program was linked
+    // with: its functions must not be called.
+    if (where.dli_fname != nullptr) own = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   }
-  library->abi = AbiOf(handle, where);
-  BindQueries(handle, &library->query);
-  FindReduceOps(library, handle);
-  if (library->abi.flavor == ring::Flavor::kOpenMpi) FindNullHandles(handle, &library->abi);
+  void* scope = own != nullptr ? own : handle;
+  library->abi = AbiOf(scope, where);
+  BindQueries(scope, &library->query);
+  FindReduceOps(library, scope);
+  if (library->abi.flavor == ring::Flavor::kOpenMpi) FindNullHandles(scope, &library->abi);
+  if (own != nullptr) dlclose(own);
 }
 
 // List of the wrappers that have stored their next function. When a second library appears in the

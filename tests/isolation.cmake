@@ -11,7 +11,7 @@ set(ISOLATION_FLAGS -g -O1 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP
 file(GLOB ISOLATION_SCRIPTS CONFIGURE_DEPENDS ${ISOLATION_DIR}/*.py ${CMAKE_CURRENT_LIST_DIR}/jobs/*.py)
 file(GLOB ISOLATION_HEADERS CONFIGURE_DEPENDS ${ISOLATION_PROGRAMS}/*.h)
 # These are built separately, below.
-set(ISOLATION_SPECIAL plugin.c local_plugin.c counting_tool.c device_driver.c)
+set(ISOLATION_SPECIAL plugin.c local_plugin.c counting_tool.c device_driver.c beside.c)
 
 add_executable(ring_summary ${ISOLATION_DIR}/ring_summary.cc)
 target_link_libraries(ring_summary PRIVATE rollcall_proto)
@@ -51,6 +51,21 @@ function(rollcall_isolation_tests mpi cc cxx)
   rollcall_harm_program(built ${mpi} counted.tool ${cc} counted.c -Wl,--no-as-needed
                         -L${dir} -lcounting_tool -Wl,-rpath,${dir})
   add_custom_command(OUTPUT ${dir}/counted.tool DEPENDS ${dir}/libcounting_tool.so APPEND)
+  # A dependency of a dependency is the other MPI's library.
+  if(mpi STREQUAL openmpi)
+    set(other libmpich.so.12)
+  else()
+    set(other libmpi.so.40)
+  endif()
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${other} OUTPUT_VARIABLE beside
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(IS_ABSOLUTE "${beside}")
+    rollcall_harm_program(built ${mpi} libbeside.so ${CMAKE_C_COMPILER} beside.c -shared -fPIC
+                          -Wl,--no-as-needed ${beside})
+    rollcall_harm_program(built ${mpi} ordinary.beside ${cc} ordinary.c -Wl,--no-as-needed
+                          -L${dir} -lbeside -Wl,-rpath,${dir})
+    add_custom_command(OUTPUT ${dir}/ordinary.beside DEPENDS ${dir}/libbeside.so APPEND)
+  endif()
   rollcall_harm_program(built ${mpi} ordinary.asan ${cc} ordinary.c -fsanitize=address)
   if(mpi STREQUAL mpich)
     # MPICH's own static library in an otherwise dynamic program.
@@ -69,6 +84,9 @@ function(rollcall_isolation_tests mpi cc cxx)
     "import cases; print(';'.join(n for n, c in cases.CASES.items() if '${mpi}' in c.mpis))"
     WORKING_DIRECTORY ${ISOLATION_DIR} OUTPUT_VARIABLE cases OUTPUT_STRIP_TRAILING_WHITESPACE
     COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT IS_ABSOLUTE "${beside}")
+    list(REMOVE_ITEM cases other_library_beside)
+  endif()
   foreach(case ${cases})
     rollcall_isolation_test(isolation.${mpi}.${case} run_isolation_test.py --mpi ${mpi}
       --summary $<TARGET_FILE:ring_summary> --programs ${dir} ${case})

@@ -110,6 +110,10 @@ CASES = {
                                       calls={"MPI_Barrier": 14, "MPI_Allreduce": 17},
                                       output=["the tool saw 13 barriers, 17 reductions"]),
 
+    # --- two MPI libraries, of which the program uses one -------------------------------------------
+    "other_library_beside": Case(["ordinary.beside"], ranks=2, calls={"MPI_Barrier": 5, "MPI_Allreduce": 1},
+                                 header={"errors_seen": 0, "phase": FINALIZED}),
+
     # --- not ours -----------------------------------------------------------------------------------
     "bin_true": Case(["/bin/true"], rings=0),
     "shell": Case(["/bin/sh", "-c", "echo one; env true; (exit 4)"], rings=0),
