@@ -34,7 +34,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.7: the pid namespace (FileHeader::pid_namespace).
 // 1.8: the text of rollcall_phase() (FileHeader::user_phase).
 // 1.9: the data of collectives (kData, kDataMembers).
-inline constexpr uint16_t kVersionMinor = 9;
+// 1.10: why data was not read (DataMember::unread_why, outside).
+inline constexpr uint16_t kVersionMinor = 10;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -620,18 +621,33 @@ struct DataCheckpoint {
 };
 inline constexpr uint32_t kDataCheckpoints = 8;
 
+// Why buffers of a member were not read: bits of DataMember::unread_why.
+enum class Unread : uint32_t {
+  // Its place belonged to another member, which had a NaN or an infinity. Adds one to `unread`, so
+  // that nothing counts as the first one of the process.
+  kForgotten = 1,
+  kDevice = 2,    // DataReading::kDevice
+  kLayout = 4,    // DataReading::kLayout, or blocks that are received into overlapping places
+  kRequests = 8,  // the request had no place in kOpenRequests
+  kThreads = 16,  // FileHeader::threads_unrecorded
+  kAtOnce = 32,   // two threads, or a signal handler and its thread, would have written at once
+};
+
 // What is never overwritten: the member's data since the start of the job.
 struct DataMember {
-  uint64_t lock;  // odd while it is being written
-  uint32_t uid;   // Member::uid; 0: nothing was read
-  uint32_t reserved0;
-  uint64_t read;    // buffers read
-  uint64_t unread;  // buffers that should have been read, and were not
+  uint64_t lock;        // odd while it is being written
+  uint32_t uid;         // Member::uid; 0: nothing was read
+  uint32_t unread_why;  // Unread, of what is counted in `unread`; 0 before 1.10
+  // Buffers read, and not read. Both, `unread_why` and `outside` include the members that had the
+  // place before (1.10).
+  uint64_t read;
+  uint64_t unread;  // also each call that is counted in `outside`
   NonFinite input;
   NonFinite result;
   DataCheckpoint recent[kDataCheckpoints];
+  uint64_t outside;  // calls outside ROLLCALL_DATA_SCOPE (1.10)
 };
-static_assert(sizeof(DataMember) == 288);
+static_assert(sizeof(DataMember) == 296);
 
 struct Module {
   uint64_t start;  // lowest mapped address

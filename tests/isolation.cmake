@@ -47,6 +47,8 @@ function(rollcall_isolation_tests mpi cc cxx)
   endforeach()
   rollcall_harm_program(built ${mpi} local_plugin.so ${cc} local_plugin.c -shared -fPIC)
   rollcall_harm_program(built ${mpi} libcuda.so.1 ${cc} device_driver.c -shared -fPIC)
+  rollcall_harm_program(built ${mpi} libhsa-runtime64.so.1 ${cc} device_driver.c -shared -fPIC -DHSA)
+  rollcall_harm_program(built ${mpi} libamdhip64.so.6 ${cc} device_driver.c -shared -fPIC -DHIP)
   rollcall_harm_program(built ${mpi} libcounting_tool.so ${cc} counting_tool.c -shared -fPIC)
   rollcall_harm_program(built ${mpi} counted.tool ${cc} counted.c -Wl,--no-as-needed
                         -L${dir} -lcounting_tool -Wl,-rpath,${dir})

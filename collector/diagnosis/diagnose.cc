@@ -16,6 +16,7 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/weak_wait.h"
 #include "collector/diagnosis/wording/certainty.h"
+#include "collector/diagnosis/wording/data_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/diagnosis/wording/phases.h"
 #include "collector/diagnosis/wording/python_notes.h"
@@ -325,6 +326,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   ExplainByLateness(analysis, &report);
   AddGaps(analysis, &report);
   AddPythonStateNotes(trace, &report);
+  AddDataCoverage(trace, &report);
   report.status = StatusOf(analysis, report);
   return report;
 }

@@ -23,6 +23,7 @@ class DataReader {
     }
     DropCutBlocks();
     for (const ring::DataMember& member : context_.ring.data_members) Add(member);
+    context_.process.reads_data = context_.ring.reads_data;
     context_.process.data_unreadable = context_.ring.data_unreadable;
   }
 
@@ -111,6 +112,8 @@ class DataReader {
     data->counted = true;
     data->read = from.read;
     data->unread = from.unread;
+    data->outside = from.outside;
+    data->unread_why = from.unread_why;
     data->input = First(from.input);
     data->result = First(from.result);
     std::copy_if(std::begin(from.recent), std::end(from.recent),

@@ -377,6 +377,7 @@ struct Process {
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;
   std::vector<ReplicaRead> replicas;  // oldest first
+  bool reads_data = false;            // --data
   uint64_t data_unreadable = 0;       // torn or damaged records of data
   std::string source;                 // file or address it came from, for messages
 };

@@ -118,6 +118,10 @@ Json LookedAt(const AlignedTrace& analysis, const Report& report) {
                    : std::to_string(report.ranks));
   if (!trace.communicators.empty())
     add("communicators", std::to_string(trace.communicators.size()));
+  if (report.data) {
+    add("buffers of collectives",
+        fmt::format("{} read, {} not read", report.data->read, report.data->unread));
+  }
   add("the job", analysis.options.job_ended ? "had ended" : "was running");
   add("a rank is called stalled after",
       fmt::format("{:g} s", static_cast<double>(analysis.options.stall_after_ns) * 1e-9));

@@ -132,6 +132,11 @@ Json ReportToJson(const Trace& trace, const Report& report) {
   json["ranks_expected"] = report.ranks_expected;
   json["hosts"] = report.hosts;
   json["no_progress_ns"] = report.no_progress_ns < 0 ? Json(nullptr) : Json(report.no_progress_ns);
+  if (report.data) {
+    json["data"] = {{"buffers_read", report.data->read},
+                    {"buffers_unread", report.data->unread},
+                    {"calls_outside_scope", report.data->outside}};
+  }
   json["findings"] = Json::array();
   for (const Finding& finding : report.findings) {
     json["findings"].push_back(FindingToJson(trace, finding));

@@ -121,6 +121,10 @@ class TextWriter {
       out_ += seconds < 120 ? fmt::format(" · no progress for {:.1f} s", seconds)
                             : fmt::format(" · no progress for {:.0f} min", seconds / 60);
     }
+    if (report_.data) {
+      out_ += fmt::format(" · {} buffer{} read", report_.data->read,
+                          report_.data->read == 1 ? "" : "s");
+    }
     out_ += '\n';
     if (Errors() > 1) {
       out_ += fmt::format("\n  {} independent findings\n", Errors());

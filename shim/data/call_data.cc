@@ -15,6 +15,7 @@ namespace {
 
 using ring::DataReading;
 using ring::DataSide;
+using ring::Unread;
 
 // A buffer, or the blocks of it that are exchanged with the members. Only `form` is always
 // initialized, like Call: to clear all of it for each call takes longer than to read a small
@@ -378,6 +379,15 @@ struct Outcome {
   uint64_t hash = 0;
 };
 
+Unread WhyOf(DataReading refusal) {
+  return refusal == DataReading::kDevice ? Unread::kDevice : Unread::kLayout;
+}
+
+Outcome CountAsUnread(const CallData& call, Unread why) {
+  CountUnread(*call.comm, why);
+  return {};
+}
+
 Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) {
   if (IsEmpty(buffer)) return {.known = true};
   ring::DataRecord record;
@@ -406,9 +416,10 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
     KeepNonFinite(call, buffer, record, &log);
     kept = true;
   }
-  const bool read = kept && refusal == DataReading::kNone;
-  CountRead(*call.comm, read);
-  return {.known = read,
+  if (refusal != DataReading::kNone) return CountAsUnread(call, WhyOf(refusal));
+  if (!kept) return CountAsUnread(call, Unread::kAtOnce);
+  CountRead(*call.comm);
+  return {.known = true,
           .non_finite = (record.nans | record.infinities) != 0,
           .hash = HashFingerprint({record.words, record.sum, record.weighted_sum,
                                    record.squared_sum, record.exclusive})};
@@ -438,29 +449,11 @@ bool Overlap(const CallData& call, const Side& blocks) {
   return false;
 }
 
-Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
-  const auto size = static_cast<uint32_t>(call.comm->size);  // at most kMaxDataBlocks
-  if (side == DataSide::kResultBlocks && blocks.form != Side::Form::kEqualBlocks &&
-      Overlap(call, blocks)) {
-    return {};
-  }
-  const HowToRead how = HowFor(call, side);
-  uint64_t hashes[ring::kMaxDataBlocks];
-  Outcome outcome{.known = true};
-  for (uint32_t i = 0; i < size && outcome.known; ++i) {
-    const TypedBuffer block = BlockOf(call, blocks, i);
-    hashes[i] = 0;
-    if (IsEmpty(block)) continue;
-    if (Refusal(call, block) != DataReading::kNone) {
-      outcome.known = false;
-      break;
-    }
-    hashes[i] = HashBuffer(block, how);
-    outcome.hash = Mix64(outcome.hash, hashes[i]);
-  }
+bool AppendBlocks(const CallData& call, DataSide side, const HowToRead& how, const uint64_t* hashes,
+                  uint32_t size) {
   DataLog log;
-  outcome.known = outcome.known && log.held();
-  for (uint32_t first = 0; outcome.known && first < size; first += ring::kDataBlocksPerRecord) {
+  if (!log.held()) return false;
+  for (uint32_t first = 0; first < size; first += ring::kDataBlocksPerRecord) {
     ring::DataBlocks part;
     memset(&part, 0, sizeof(part));
     FillHead(call, side, &part);
@@ -473,16 +466,37 @@ Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
     memcpy(part.hashes, hashes + first, part.count * sizeof(hashes[0]));
     log.Append(part);
   }
+  return true;
+}
+
+Outcome ReadBlocks(const CallData& call, DataSide side, const Side& blocks) {
+  const auto size = static_cast<uint32_t>(call.comm->size);  // at most kMaxDataBlocks
+  if (side == DataSide::kResultBlocks && blocks.form != Side::Form::kEqualBlocks &&
+      Overlap(call, blocks)) {
+    return CountAsUnread(call, Unread::kLayout);
+  }
+  const HowToRead how = HowFor(call, side);
+  uint64_t hashes[ring::kMaxDataBlocks];
+  Outcome outcome{.known = true};
+  for (uint32_t i = 0; i < size; ++i) {
+    const TypedBuffer block = BlockOf(call, blocks, i);
+    hashes[i] = 0;
+    if (IsEmpty(block)) continue;
+    if (const DataReading refusal = Refusal(call, block); refusal != DataReading::kNone) {
+      return CountAsUnread(call, WhyOf(refusal));
+    }
+    hashes[i] = HashBuffer(block, how);
+    outcome.hash = Mix64(outcome.hash, hashes[i]);
+  }
+  if (!AppendBlocks(call, side, how, hashes, size)) return CountAsUnread(call, Unread::kAtOnce);
+  CountRead(*call.comm);
   return outcome;
 }
 
 Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, const Side& one,
                  const Side& blocks) {
   Outcome outcome;
-  if (blocks.form != Side::Form::kNone) {
-    outcome = ReadBlocks(call, blocks_side, blocks);
-    CountRead(*call.comm, outcome.known);
-  }
+  if (blocks.form != Side::Form::kNone) outcome = ReadBlocks(call, blocks_side, blocks);
   if (one.form != Side::Form::kNone) outcome = ReadOne(call, side, one.buffer);
   return outcome;
 }
@@ -529,7 +543,8 @@ void BeginCall(Call* call, const Arguments& arguments) {
   call->reads_data = false;
   if (!IsRead(*call)) return;
   if (!IsInScope(call->info->rule, *call->comm) || !SeesAllThreads()) {
-    return CountRead(*call->comm, false);
+    return SeesAllThreads() ? CountOutside(*call->comm)
+                            : CountUnread(*call->comm, Unread::kThreads);
   }
   call->reads_data = true;
   call->host_only = !HasDriver();
@@ -563,7 +578,7 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
   // Its starts and its completion are not seen.
   const bool complete = !persistent && (handle == call.library->abi.request_null ||
                                         IsCompleteAtOnce(*call.library, handle));
-  if (persistent || (!complete && HasResult(data))) CountRead(*data.comm, false);
+  if (persistent || (!complete && HasResult(data))) CountUnread(*data.comm, Unread::kRequests);
   if (persistent) {
     data.comm->results.unknown = true;
   } else {
@@ -574,6 +589,7 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
 void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot)) return;
+  if (!SeesAllThreads()) return CountUnread(*call.comm, Unread::kThreads);
   call.start = start;
   call.start_ticks = record.start_ticks;
   call.complete = false;
@@ -585,6 +601,11 @@ void CompleteRequest(uint32_t slot, bool failed) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot) || call.complete) return;
   call.complete = true;
+  // Threads that are not seen may have completed it, and its handle may be that of another one.
+  if (!SeesAllThreads()) {
+    call.comm->results.unknown = true;
+    return CountUnread(*call.comm, Unread::kThreads);
+  }
   Leave(call, failed);
 }
 

@@ -28,25 +28,42 @@ ring::DataMember* MemberOf(const Comm& comm) {
   return g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers) + index;
 }
 
-// The member of a communicator, whose place may have belonged to another one. If that had a NaN or
-// an infinity, or unread buffers, then this one counts as not completely read: nothing is proven
-// to be the first one of the process any more.
+// False if it has the reason.
+bool AddReason(ring::DataMember* member, ring::Unread why) {
+  const auto bit = static_cast<uint32_t>(why);
+  if ((LoadRelaxed(&member->unread_why) & bit) != 0) return false;
+  __atomic_fetch_or(&member->unread_why, bit, __ATOMIC_RELAXED);
+  return true;
+}
+
+// The member of a communicator. Its place may have belonged to another one, whose counts it
+// continues. If that had a NaN or an infinity, nothing is proven to be the first one of the process
+// any more.
 ring::DataMember* Claim(const Comm& comm) {
   ring::DataMember* member = MemberOf(comm);
   if (LoadRelaxed(&member->uid) == comm.uid) return member;
   ring::Section* section = g_process.Of(ring::SectionKind::kDataMembers);
   const auto place = static_cast<uint64_t>(
       member - g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers));
-  const bool forgets =
-      member->unread != 0 || member->input.sequence != 0 || member->result.sequence != 0;
+  const bool forgets = member->input.sequence != 0 || member->result.sequence != 0 ||
+                       g_uncounted.load(std::memory_order_relaxed);
   ChangeUnderLock(&member->lock, [&] {
-    memset(reinterpret_cast<char*>(member) + sizeof(member->lock), 0,
-           sizeof(*member) - sizeof(member->lock));
-    if (forgets || g_uncounted.load(std::memory_order_relaxed)) member->unread = 1;
+    constexpr size_t kKept = offsetof(ring::DataMember, input);
+    memset(reinterpret_cast<char*>(member) + kKept, 0, offsetof(ring::DataMember, outside) - kKept);
+    if (forgets && AddReason(member, ring::Unread::kForgotten)) Increment(&member->unread);
     StoreRelaxed(&member->uid, comm.uid);
   });
   if (section->used <= place) StoreRelease(&section->used, place + 1);
   return member;
+}
+
+// The member whose buffers are counted; null if another thread is just writing.
+ring::DataMember* Counters(const Comm& comm) {
+  ring::DataMember* member = MemberOf(comm);
+  if (__builtin_expect(LoadRelaxed(&member->uid) == comm.uid, 1)) return member;
+  if (const DataLog log; log.held()) return Claim(comm);
+  g_uncounted.store(true, std::memory_order_relaxed);
+  return nullptr;
 }
 
 }  // namespace
@@ -86,17 +103,22 @@ void DataLog::AddResult(Comm* comm, uint64_t call, uint64_t hash) {
   }
 }
 
-void CountRead(const Comm& comm, bool read) {
-  ring::DataMember* member = MemberOf(comm);
-  if (LoadRelaxed(&member->uid) != comm.uid) {
-    const DataLog log;
-    if (!log.held()) {
-      g_uncounted.store(true, std::memory_order_relaxed);
-      return;
-    }
-    Claim(comm);
-  }
-  Increment(read ? &member->read : &member->unread);
+void CountRead(const Comm& comm) {
+  if (ring::DataMember* member = Counters(comm)) Increment(&member->read);
+}
+
+void CountUnread(const Comm& comm, ring::Unread why) {
+  ring::DataMember* member = Counters(comm);
+  if (member == nullptr) return;
+  AddReason(member, why);
+  Increment(&member->unread);
+}
+
+void CountOutside(const Comm& comm) {
+  ring::DataMember* member = Counters(comm);
+  if (member == nullptr) return;
+  Increment(&member->unread);
+  Increment(&member->outside);
 }
 
 }  // namespace rollcall::shim::data

@@ -34,8 +34,11 @@ class DataLog {
   bool held_;
 };
 
-// Counts a buffer as read, or as not read. Needs no log.
-void CountRead(const Comm& comm, bool read);
+// Count a buffer, or a call outside the scope. Need no log, and must not be called while one is
+// held.
+void CountRead(const Comm& comm);
+void CountUnread(const Comm& comm, ring::Unread why);
+void CountOutside(const Comm& comm);
 
 }  // namespace rollcall::shim::data
 

@@ -21,6 +21,9 @@ struct Drivers {
   int (*hip)(void* attributes, const void* pointer) = nullptr;
   int (*hip_last_error)() = nullptr;  // and clears it
   int (*hip_peek_error)() = nullptr;
+  // HSA, below HIP: asked whether it is initialized.
+  int (*hsa)(const void* pointer, void* info, void* allocate, uint32_t* count,
+             void* agents) = nullptr;
   bool unknown = false;  // a driver that cannot be asked
 };
 
@@ -40,7 +43,7 @@ constexpr size_t kNameBytes = 512;
 struct Names {
   char cuda[kNameBytes] = "";
   char hip[kNameBytes] = "";
-  bool hsa = false;
+  char hsa[kNameBytes] = "";
   bool level_zero = false;
 };
 
@@ -54,7 +57,7 @@ int FindNames(dl_phdr_info* info, size_t, void* found) {
   const auto keep = [&](char(&to)[kNameBytes]) { snprintf(to, kNameBytes, "%s", name); };
   if (is("libcuda.so")) keep(names->cuda);
   if (is("libamdhip64.so")) keep(names->hip);
-  if (is("libhsa-runtime64.so")) names->hsa = true;
+  if (is("libhsa-runtime64.so")) keep(names->hsa);
   if (is("libze_loader.so") || is("libze_intel_gpu.so")) names->level_zero = true;
   return 0;
 }
@@ -84,9 +87,12 @@ ROLLCALL_COLD void FindDrivers(uint64_t adds) {
     all.unknown |=
         all.hip == nullptr || all.hip_last_error == nullptr || all.hip_peek_error == nullptr;
   }
-  // Below HIP, HSA allocates the memory of AMD's devices, as for the offloading of OpenMP.
-  all.unknown |= names.level_zero || (names.hsa && all.hip == nullptr);
-  g_any.store(all.cuda != nullptr || all.hip != nullptr || all.unknown, std::memory_order_release);
+  if (names.hsa[0] != '\0' && all.hsa == nullptr) {
+    Find(names.hsa, "hsa_amd_pointer_info", &all.hsa);
+    all.unknown |= all.hsa == nullptr;
+  }
+  all.unknown |= names.level_zero || (all.hip != nullptr && all.hsa == nullptr);
+  g_any.store(all.cuda != nullptr || all.hsa != nullptr || all.unknown, std::memory_order_release);
   g_adds.store(adds, std::memory_order_release);
   g_lock.Unlock();
 }
@@ -112,13 +118,27 @@ bool IsCudasHost(const void* pointer) {
   return error == kInvalidValue || error == kNotInitialized;
 }
 
+// hsa_ext_amd.h: hsa_amd_pointer_info() returns this error if HSA is not initialized. A call of HIP
+// would initialize it, and with it the devices that the program may still select.
+bool HsaIsInitialized() {
+  constexpr int kNotInitialized = 0x100b;
+  struct {
+    uint32_t bytes = 56;  // of the first version of hsa_amd_pointer_info_t
+    uint32_t type = 0;
+    uint64_t rest[31] = {};
+  } info;
+  return g_drivers.hsa(&info, &info, nullptr, nullptr, nullptr) != kNotInitialized;
+}
+
 // hip_runtime_api.h: the type of memory is the first int of hipPointerAttribute_t. Of its values,
 // only 0 is the host's in all versions: hipMemoryTypeHost to ROCm 5, hipMemoryTypeUnregistered
 // from 6 on. An error becomes the thread's last one, which the program may ask for.
 bool IsHipsHost(const void* pointer) {
   constexpr int kInvalidValue = 1;
   const Drivers& all = g_drivers;
-  if (all.hip_peek_error == nullptr || all.hip_last_error == nullptr) return false;
+  if (all.hip == nullptr || all.hip_peek_error == nullptr || all.hip_last_error == nullptr) {
+    return false;
+  }
   if (all.hip_peek_error() != 0) return false;
   alignas(16) char attributes[256] = {};
   const int error = all.hip(attributes, pointer);
@@ -140,7 +160,7 @@ bool MayRead(const void* pointer) {
   const Drivers& drivers = g_drivers;
   if (drivers.unknown) return false;
   return (drivers.cuda == nullptr || IsCudasHost(pointer)) &&
-         (drivers.hip == nullptr || IsHipsHost(pointer));
+         (drivers.hsa == nullptr || !HsaIsInitialized() || IsHipsHost(pointer));
 }
 
 }  // namespace rollcall::shim::data

@@ -200,6 +200,25 @@ def healthy(scene):
         scene.leftovers(mode).ends(NOTHING).finds()
 
 
+def data_is_read(scene):
+    """With --data, the report says how much was read, and why the rest was not."""
+    name = "data/nan_loss.c"
+    ranks = expectations.read(source_of(name), "openmpi")[0].ranks
+    outcome = scene.fault(name, "--data=full", ranks=ranks, control=True).ends(NOTHING)
+    read = outcome.verdict()["data"]
+    outcome.require(read["buffers_read"] > 0 and read["buffers_unread"] == 0, str(read))
+    outcome.require("· %d buffers read" % read["buffers_read"] in outcome.stderr, "the report does not say so")
+    # A name that no communicator has: the fault is not seen, and the report tells.
+    outcome = scene.fault(name, "--data=full", "--data-scope=misspelled", ranks=ranks).ends(NOTHING)
+    read = outcome.verdict()["data"]
+    outcome.require(read["buffers_read"] == 0 and read["calls_outside_scope"] > 1, str(read))
+    outcome.require("· 0 buffers read" in outcome.stderr, "the report does not say so")
+    note = "no data was read: %d calls are outside --data-scope" % read["calls_outside_scope"]
+    outcome.require(note in outcome.verdict()["notes"], "no note " + note)
+    outcome = scene.fault(name, ranks=ranks, control=True).ends(NOTHING)
+    outcome.require("data" not in outcome.verdict() and "buffer" not in outcome.stderr, "without --data")
+
+
 def fails_by_itself(scene):
     """A job that fails without a finding has a separate exit code."""
     outcome = scene.leftovers("fails").ends(JOB_FAILED)
@@ -227,8 +246,8 @@ def out_of_time_while_it_moves(scene):
 
 
 CASES = {case.__name__: case for case in (
-    hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, fails_by_itself, out_of_time,
-    out_of_time_while_it_moves)}
+    hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, data_is_read, fails_by_itself,
+    out_of_time, out_of_time_while_it_moves)}
 
 
 def main():

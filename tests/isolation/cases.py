@@ -11,6 +11,7 @@ import surroundings
 
 # rollcall::ring::ExitMark and Phase, as the summary prints them.
 EXIT, QUICK_EXIT, ABORT = 1, 2, 3
+UNREAD_DEVICE = 2  # ring::Unread
 FINALIZED = 3
 
 
@@ -83,8 +84,11 @@ CASES = {
     # --- the data of collectives --------------------------------------------------------------------
     "quiet_data": Case(["quiet"], ranks=2, environment=_DATA,
                        output=["the recorder's system calls 0, allocations 0"]),
-    "device_memory": Case(["device_memory"], ranks=2, environment=_DATA,
+    "device_memory": Case(["device_memory"], ranks=2, environment=_DATA, header={"data_unread_why": UNREAD_DEVICE},
                           preload_after=["{plugins}/libcuda.so.1"]),
+    "device_memory_of_amd": Case(["device_memory"], ranks=2, environment=_DATA,
+                                 header={"data_unread_why": UNREAD_DEVICE},
+                                 preload_after=["{plugins}/libamdhip64.so.6", "{plugins}/libhsa-runtime64.so.1"]),
     "device_memory_sampled": Case(["device_memory"], ranks=2, environment={"ROLLCALL_DATA": "sampled"},
                                   preload_after=["{plugins}/libcuda.so.1"]),
 

@@ -44,6 +44,9 @@ class Ring {
   const ring::FileHeader& header() const {
     return *reinterpret_cast<const ring::FileHeader*>(bytes_.data());
   }
+  bool has(ring::SectionKind kind) const {
+    return &section(kind) != header().sections + header().section_count;
+  }
   const ring::Section& section(ring::SectionKind kind) const {
     const auto* end = header().sections + header().section_count;
     return *std::find_if(header().sections, end, [&](const ring::Section& section) {
@@ -58,6 +61,17 @@ class Ring {
  private:
   std::vector<char> bytes_;
 };
+
+// Of all communicators.
+uint32_t UnreadWhy(const Ring& ring) {
+  uint32_t why = 0;
+  if (!ring.has(ring::SectionKind::kDataMembers)) return why;
+  const auto* members = ring.table<ring::DataMember>(ring::SectionKind::kDataMembers);
+  for (uint64_t i = 0; i < ring.section(ring::SectionKind::kDataMembers).used; ++i) {
+    why |= members[i].unread_why;
+  }
+  return why;
+}
 
 // What only a mixture of two records can say. The programs reduce single ints on MPI_COMM_SELF.
 bool Mixed(const ring::Record& record) {
@@ -133,6 +147,7 @@ void Print(const std::filesystem::path& path) {
     number("exit_status", header.exit_status);
     number("errors_seen", header.errors_seen);
     number("threads_unrecorded", header.threads_unrecorded);
+    number("data_unread_why", UnreadWhy(ring));
     number("stacks", header.stacks);
     number("communicators", ring.section(ring::SectionKind::kMembers).used);
     number("live_threads", summary.live_threads);

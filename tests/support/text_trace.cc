@@ -552,6 +552,10 @@ class Parser {
       call->data.sampled = true;
     } else if (word == "data-unread") {
       call->data.unread = true;
+    } else if (const auto why = value("data-unread=")) {
+      call->data.unread = true;
+      call->data.outside = *why == "scope";
+      if (*why == "device") call->data.unread_why = static_cast<uint32_t>(ring::Unread::kDevice);
     } else if (word == "counts-cut") {
       a.flags |= ring::kCountsCut;
     } else if (word == "comm-null") {

@@ -566,13 +566,25 @@ void TraceBuilder::Leave(int rank, uint64_t count, const Call& call) {
   process(rank)->leftovers.push_back(event);
 }
 
+// As the importer has it: what is read has no context.
+uint32_t TraceBuilder::WithoutContext(uint32_t path) {
+  if (path == kNoIndex || trace_.call_paths[path].context == kNoIndex) return path;
+  CallPath copy = trace_.call_paths[path];
+  copy.context = kNoIndex;
+  const bool cut = copy.end != ring::StackEnd::kComplete;
+  const auto [entry, added] = paths_.emplace(std::tuple(copy.codes, cut, kNoIndex),
+                                             static_cast<uint32_t>(trace_.call_paths.size()));
+  if (added) trace_.call_paths.push_back(std::move(copy));
+  return entry->second;
+}
+
 void TraceBuilder::AddRead(int rank, const Event& event, uint32_t start, DataRead read,
                            MemberData* to) {
   const Arguments& arguments = trace_.arguments[event.arguments];
   read.order = ++reads_[rank];
   read.at_ns = now_ns_;
   read.start = start;
-  read.call_path = event.call_path;
+  read.call_path = WithoutContext(event.call_path);
   to->reads.push_back(read);
   ++to->read;
   const auto& info = FindOperation(static_cast<uint16_t>(arguments.operation));
@@ -606,8 +618,11 @@ void TraceBuilder::AddData(int rank, const Event& event, uint32_t start, const C
     trace_.data.emplace_back().counted = true;
   }
   MemberData& to = trace_.data[member.data];
+  process(rank)->reads_data = true;
   if (data.unread) {
     ++to.unread;
+    to.unread_why |= data.unread_why;
+    if (data.outside) ++to.outside;
     return;
   }
   const Arguments& arguments = trace_.arguments[event.arguments];

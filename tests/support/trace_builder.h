@@ -97,6 +97,7 @@ class TraceBuilder {
   Process* process(int rank) { return &trace_.processes[static_cast<size_t>(rank)]; }
   uint32_t InternPath(const std::vector<SourceFrame>& path, bool cut,
                       const std::vector<SourceFrame>& context = {});
+  uint32_t WithoutContext(uint32_t path);
   // Removes the first `count` collectives of a rank, as a ring does that overwrites records.
   void LoseFirst(int rank, uint64_t count);
   // Removes `count` of its collectives on a communicator, from `sequence` on.

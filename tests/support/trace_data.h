@@ -20,6 +20,8 @@ struct CallData {
   bool varies = false;  // the number of the call is added to every number
   bool sampled = false;
   bool unread = false;
+  bool outside = false;     // outside --data-scope; also `unread`
+  uint32_t unread_why = 0;  // bits: ring::Unread
 
   bool Any() const {
     return unread || !input.empty() || !result.empty() || !input_blocks.empty() ||

@@ -35,6 +35,9 @@ struct DataCall {
   uint32_t PathOf(size_t member) const;
 };
 
+// MPI_MIN, MPI_MAX, and those with a location.
+bool IsMinOrMax(uint16_t reduce_op);
+
 // Whether it is certain which calls belong together, and all members pass data to each other.
 bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& histories);
 

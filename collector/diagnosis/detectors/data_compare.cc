@@ -255,6 +255,20 @@ DataDifference FindDifference(const DataRead& deviating, const DataRead& agreein
   return result;
 }
 
+bool MayDifferInSignsOnly(const DataRead& a, const DataRead& b) {
+  if (!IsFloatingPoint(a.type_class) || a.type_class != b.type_class) return false;
+  const uint32_t bits = 8 * PartBytes(a.type_class);
+  uint64_t signs = 0;
+  for (uint32_t at = bits; at <= 8 * kWordBytes; at += bits) signs |= uint64_t{1} << (at - 1);
+  // All sums change by multiples of the lowest sign.
+  const uint64_t below = (uint64_t{1} << (bits - 1)) - 1;
+  const Fingerprint& x = a.words;
+  const Fingerprint& y = b.words;
+  return ((x.exclusive ^ y.exclusive) & ~signs) == 0 && ((x.sum - y.sum) & below) == 0 &&
+         ((x.weighted_sum - y.weighted_sum) & below) == 0 &&
+         ((x.squared_sum - y.squared_sum) & below) == 0;
+}
+
 namespace {
 
 template <typename T>

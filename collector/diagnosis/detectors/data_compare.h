@@ -23,6 +23,9 @@ bool AreComparable(const DataRead& a, const DataRead& b);
 // apart, for a floating-point type.
 DataDifference FindDifference(const DataRead& deviating, const DataRead& agreeing);
 
+// Of the same, whether the differences may be in signs only, as of zeros.
+bool MayDifferInSignsOnly(const DataRead& a, const DataRead& b);
+
 // The value of an element, as "1.5" or "0x3f"; empty for types that have no such text.
 std::string ValueText(TypeClass type_class, uint64_t bits);
 

@@ -38,12 +38,24 @@ std::vector<Entry> EntriesOf(const Trace& trace, const CommunicatorHistory& hist
   return entries;
 }
 
+// Whether two call paths are of one call. What is read has no context.
+bool AreOfOneCall(const Trace& trace, uint32_t a, uint32_t b) {
+  if (a == b) return true;
+  if (a == kNoIndex || b == kNoIndex) return false;
+  const CallPath& x = trace.call_paths[a];
+  const CallPath& y = trace.call_paths[b];
+  return x.context != y.context && x.codes == y.codes && x.end == y.end &&
+         x.portable_hash == y.portable_hash;
+}
+
 // Of two reads of one side, the later one counts: MPI rejected the call of the first, and its
 // number was given to another.
-void AddEntry(const Entry& entry, MemberCallData* to) {
+void AddEntry(const Trace& trace, const Entry& entry, MemberCallData* to) {
   if (entry.read != nullptr) {
     // Not a persistent one, whose starts have call paths of their own.
-    if (entry.start == 0 && entry.read->call_path != to->event->call_path) return;
+    if (entry.start == 0 && !AreOfOneCall(trace, entry.read->call_path, to->event->call_path)) {
+      return;
+    }
     (entry.read->side == ring::DataSide::kInput ? to->input : to->result) = entry.read;
   } else {
     (entry.blocks->side == ring::DataSide::kInputBlocks ? to->input_blocks : to->result_blocks) =
@@ -64,6 +76,13 @@ bool Fits(const Analysis& analysis, const DataCall& call) {
 }
 
 }  // namespace
+
+bool IsMinOrMax(uint16_t reduce_op) {
+  return reduce_op == static_cast<uint16_t>(ReduceOp::kMin) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMax) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMinloc) ||
+         reduce_op == static_cast<uint16_t>(ReduceOp::kMaxloc);
+}
 
 bool DataCall::HasAllInputs() const {
   return histories->absent.empty() &&
@@ -101,7 +120,7 @@ void VisitDataCalls(const Analysis& analysis, const CommunicatorHistory& histori
       member.event = histories.members[entries[i].member].At(call.sequence);
       if (member.event == nullptr) continue;
       call.event = member.event;
-      AddEntry(entries[i], &member);
+      AddEntry(analysis.trace, entries[i], &member);
     }
     if (Fits(analysis, call)) visit(call);
   }

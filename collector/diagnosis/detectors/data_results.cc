@@ -200,7 +200,10 @@ class ResultFinder {
     std::sort(deviating.begin(), deviating.end());
     std::sort(right->members.begin(), right->members.end());
     const bool exact = !reduces || IsExact(first->type_class);
-    if (!exact && RoundedOnly(*groups, *right->data)) {
+    // Which of two zeros is the larger one is not defined.
+    const bool signs =
+        IsMinOrMax(call.Args(analysis_).reduce_op) && SignsOnly(*groups, *right->data);
+    if (!exact && (signs || RoundedOnly(*groups, *right->data))) {
       Add(call, deviating, right->members, *first, *right->data, false, tie, What::kLastBits);
     } else {
       Add(call, deviating, right->members, *first, *right->data, exact, tie);
@@ -213,6 +216,12 @@ class ResultFinder {
       if (group.data->words == right.words) return true;
       const DataDifference difference = FindDifference(*group.data, right);
       return difference.exact && difference.has_ulps && difference.ulps <= kLastBitsUlps;
+    });
+  }
+
+  static bool SignsOnly(const std::vector<Group>& groups, const DataRead& right) {
+    return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
+      return group.data->words == right.words || MayDifferInSignsOnly(*group.data, right);
     });
   }
 

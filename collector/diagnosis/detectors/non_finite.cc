@@ -28,20 +28,17 @@ struct Sighting {
   auto Place() const { return std::tuple(order, at_ns, what.sequence, what.start, !input); }
 };
 
-bool IsMinOrMax(uint16_t reduce_op) {
-  return reduce_op == static_cast<uint16_t>(ReduceOp::kMin) ||
-         reduce_op == static_cast<uint16_t>(ReduceOp::kMax) ||
-         reduce_op == static_cast<uint16_t>(ReduceOp::kMinloc) ||
-         reduce_op == static_cast<uint16_t>(ReduceOp::kMaxloc);
-}
-
 // Infinity is the neutral element of MPI_MIN and MPI_MAX: programs pass it for "no value".
 bool IsNeutral(const FirstNonFinite& what) { return what.nans == 0 && IsMinOrMax(what.reduce_op); }
 
-// An input that is not finite makes the result not finite.
-bool MustSpread(uint16_t reduce_op) {
-  return reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
-         reduce_op == static_cast<uint16_t>(ReduceOp::kProd);
+// An input that is not finite makes a result not finite. The last member's input of an exclusive
+// scan is in no result.
+bool MustSpread(const FirstNonFinite& what) {
+  const bool exclusive = what.operation == Operation::kExscan ||
+                         what.operation == Operation::kIexscan ||
+                         what.operation == Operation::kExscan_init;
+  return !exclusive && (what.reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
+                        what.reduce_op == static_cast<uint16_t>(ReduceOp::kProd));
 }
 
 bool IsReduction(Operation operation) {
@@ -114,22 +111,26 @@ class NonFiniteFinder {
   void LookAt(const CommunicatorHistory& histories, const MemberHistory& history) {
     if (history.member->data == kNoIndex) return;
     const MemberData& data = analysis_.trace.data[history.member->data];
-    const auto on_record = [&](const FirstNonFinite& what, ring::DataSide side) {
-      return std::any_of(data.reads.begin(), data.reads.end(), [&](const DataRead& read) {
-        return read.side == side && read.sequence == what.sequence && read.start == what.start;
-      });
+    const auto is_of = [](const std::optional<FirstNonFinite>& what, const DataRead& read) {
+      return what && read.sequence == what->sequence && read.start == what->start;
     };
-    if (data.input && !on_record(*data.input, ring::DataSide::kInput)) {
-      See(histories, history, 0, *data.input, true);
-    }
-    if (data.result && !on_record(*data.result, ring::DataSide::kResult)) {
-      See(histories, history, 0, *data.result, false);
-    }
+    const auto see_lost = [&](const std::optional<FirstNonFinite>& what, ring::DataSide side) {
+      const bool on_record =
+          std::any_of(data.reads.begin(), data.reads.end(),
+                      [&](const DataRead& read) { return read.side == side && is_of(what, read); });
+      if (what && !on_record) See(histories, history, 0, *what, side == ring::DataSide::kInput);
+    };
+    see_lost(data.input, ring::DataSide::kInput);
+    see_lost(data.result, ring::DataSide::kResult);
     for (const DataRead& read : data.reads) {
       sampled_ |= read.reading == ring::DataReading::kSampled;
       if (!read.IsRead() || read.IsFinite()) continue;
-      const FirstNonFinite what = Describe(analysis_, read, history.At(read.sequence));
       const bool input = read.side == ring::DataSide::kInput;
+      const std::optional<FirstNonFinite>& kept = input ? data.input : data.result;
+      const Event* event = history.At(read.sequence);
+      // The call may be lost although what it read is not.
+      const FirstNonFinite what =
+          event == nullptr && is_of(kept, read) ? *kept : Describe(analysis_, read, event);
       // What is sent by a call that computes nothing says nothing.
       if (input && !IsReduction(what.operation)) continue;
       See(histories, history, read.order, what, input);
@@ -181,7 +182,12 @@ class NonFiniteFinder {
 
   // Whether reads of a minimum or maximum are overwritten. The first NaN of a member is kept, but
   // not the first infinity in those.
-  bool MinOrMaxIsLost() const {
+  bool MinOrMaxIsLost() {
+    if (!min_or_max_is_lost_) min_or_max_is_lost_ = AnyMinOrMaxIsLost();
+    return *min_or_max_is_lost_;
+  }
+
+  bool AnyMinOrMaxIsLost() const {
     for (const CommunicatorHistory& histories : analysis_.histories) {
       for (const MemberHistory& history : histories.members) {
         if (history.member->data == kNoIndex) continue;
@@ -218,7 +224,9 @@ class NonFiniteFinder {
     const DataRead* input = ReadOf(data, key, ring::DataSide::kInput);
     if (input != nullptr) return input->IsFinite() ? State::kFinite : State::kNonFinite;
     const auto [communicator, sequence, start] = key;
-    if (!data.counted || data.unread != 0 || start != 0 || history.entered < sequence) {
+    // It may still be reading its input of the call that it entered last.
+    const bool may_be_reading = history.member->entered <= sequence;
+    if (!data.counted || data.unread != 0 || start != 0 || may_be_reading) {
       return State::kUnknown;
     }
     if (!data.input) return State::kFinite;
@@ -272,7 +280,7 @@ class NonFiniteFinder {
       }
     }
     if (finite.empty()) return;
-    if (infected.empty() && (any_finite_result || !MustSpread(what.reduce_op))) return;
+    if (infected.empty() && (any_finite_result || !MustSpread(what))) return;
     Incident incident;
     incident.what = Incident::What::kNonFinite;
     incident.communicator = histories.communicator;
@@ -340,6 +348,7 @@ class NonFiniteFinder {
   std::set<uint32_t> ambiguous_;                       // processes of which it is unknown
   std::map<uint32_t, std::vector<uint32_t>> touched_;  // processes by communicator
   bool sampled_ = false;
+  std::optional<bool> min_or_max_is_lost_;
 };
 
 }  // namespace

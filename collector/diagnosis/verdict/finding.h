@@ -135,6 +135,13 @@ std::string HostsText(const std::vector<HostRanks>& hosts);
 // "uneven-iterations (likely)": the certainty of the kind, if it differs from that of the hang.
 std::string KindText(const Finding& finding);
 
+// With --data: the buffers of collectives, of all ranks.
+struct DataCoverage {
+  uint64_t read = 0;
+  uint64_t unread = 0;   // that should have been read; Report::notes says why
+  uint64_t outside = 0;  // calls outside --data-scope
+};
+
 struct Report {
   enum class Status : uint8_t { kHung, kStopped, kFinished, kFailed, kRunning, kNoRanks };
   Status status = Status::kRunning;
@@ -142,6 +149,7 @@ struct Report {
   uint32_t ranks_expected = 0;
   uint32_t hosts = 0;
   int64_t no_progress_ns = -1;
+  std::optional<DataCoverage> data;
   std::vector<Finding> findings;  // causes first, most certain first
   std::vector<std::string> notes;
 };

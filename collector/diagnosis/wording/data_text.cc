@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -41,6 +42,25 @@ void AddDataSites(const Analysis& analysis, const Incident& incident,
   }
 }
 
+struct UnreadReason {
+  ring::Unread bit;
+  std::string_view text;
+};
+constexpr UnreadReason kUnreadReasons[] = {
+    {ring::Unread::kDevice, "memory of a device, or not certain to be the host's"},
+    {ring::Unread::kLayout, "a datatype or layout that is not followed"},
+    {ring::Unread::kRequests, "more requests than the tables hold"},
+    {ring::Unread::kThreads, "more threads than the ring has room for"},
+    {ring::Unread::kAtOnce, "two threads at once"},
+};
+
+// Buffers that were not read of a member, without the calls outside the scope.
+uint64_t UnreadBuffers(const MemberData& data) {
+  const bool forgotten = (data.unread_why & static_cast<uint32_t>(ring::Unread::kForgotten)) != 0;
+  const uint64_t others = data.outside + (forgotten ? 1 : 0);
+  return data.unread - std::min(data.unread, others);
+}
+
 }  // namespace
 
 Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictKind kind) {
@@ -58,6 +78,50 @@ Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictK
     finding.notes.emplace_back("a part of the data was read (--data=sampled)");
   }
   return finding;
+}
+
+void AddDataCoverage(const Trace& trace, Report* report) {
+  const auto reads_data = [](const Process& process) { return process.reads_data; };
+  if (std::none_of(trace.processes.begin(), trace.processes.end(), reads_data)) return;
+  DataCoverage all;
+  uint32_t why = 0;
+  std::vector<int32_t> ranks;
+  const auto add_unread = [&](uint64_t buffers, uint32_t reasons, const Process& process) {
+    if (buffers == 0) return;
+    all.unread += buffers;
+    why |= reasons;
+    ranks.push_back(process.rank);
+  };
+  for (const Process& process : trace.processes) {
+    for (const ReplicaRead& replica : process.replicas) {
+      if (replica.data.IsRead()) {
+        ++all.read;
+      } else {
+        add_unread(1, static_cast<uint32_t>(ring::Unread::kDevice), process);
+      }
+    }
+  }
+  for (const Member& member : trace.members) {
+    if (member.data == kNoIndex || member.process == kNoIndex) continue;
+    const MemberData& data = trace.data[member.data];
+    all.read += data.read;
+    all.outside += data.outside;
+    add_unread(UnreadBuffers(data), data.unread_why, trace.processes[member.process]);
+  }
+  report->data = all;
+  if (all.read == 0 && all.outside != 0) {
+    report->notes.push_back(fmt::format("no data was read: {} call{} outside --data-scope",
+                                        all.outside, all.outside == 1 ? " is" : "s are"));
+  }
+  if (all.unread == 0) return;
+  std::vector<std::string_view> reasons;
+  for (const UnreadReason& reason : kUnreadReasons) {
+    if ((why & static_cast<uint32_t>(reason.bit)) != 0) reasons.push_back(reason.text);
+  }
+  Normalize(&ranks);
+  report->notes.push_back(fmt::format("{} buffer{} of {} not read{}{}", all.unread,
+                                      all.unread == 1 ? "" : "s", RanksPhrase(ranks),
+                                      reasons.empty() ? "" : ": ", fmt::join(reasons, "; ")));
 }
 
 std::string DifferenceText(const Incident& incident) {

@@ -16,6 +16,9 @@ Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictK
 // ulps)", "by the sums, one word differs, in element 500 (bits 0x1000)"
 std::string DifferenceText(const Incident& incident);
 
+// Sets Report::data, and notes which ranks' data was not read, and why.
+void AddDataCoverage(const Trace& trace, Report* report);
+
 // "nan", "-inf": the element that the first of the deviating processes passed.
 std::string NonFiniteText(const Trace& trace, const FirstNonFinite& first);
 

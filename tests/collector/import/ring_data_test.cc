@@ -61,6 +61,8 @@ TEST(RingData, ReadsWhatWasWritten) {
   EXPECT_THAT(data.blocks[0].hashes, ElementsAre(1, 2, 3, 4));
   EXPECT_TRUE(data.counted);
   EXPECT_EQ(data.read, 2u);
+  EXPECT_EQ(data.unread_why, static_cast<uint32_t>(ring::Unread::kLayout));
+  EXPECT_TRUE(trace.processes[0].reads_data);
   EXPECT_FALSE(data.input.has_value());
   ASSERT_THAT(data.checkpoints, SizeIs(1));
   EXPECT_EQ(data.checkpoints[0].hash, 99u);

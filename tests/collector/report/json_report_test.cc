@@ -52,6 +52,20 @@ TEST(JsonReport, HasStatusFindingsAndLines) {
   EXPECT_EQ(finding["lines"][1]["function"], "main");
 }
 
+TEST(JsonReport, SaysHowMuchDataWasRead) {
+  EXPECT_FALSE(Verdict(kJsonTrace).contains("data"));
+  const OrderedJson verdict = Verdict(
+      "ranks 2\n0,1: Bcast root=0 1xMPI_INT result=1\n"
+      "0,1: Bcast root=0 1xMPI_INT data-unread=scope\n"
+      "0: Allreduce sum 1xMPI_INT\n"
+      "1: Allreduce sum 1xMPI_INT data-unread=device\n0,1: Finalize\n");
+  EXPECT_EQ(verdict["data"],
+            OrderedJson({{"buffers_read", 2}, {"buffers_unread", 1}, {"calls_outside_scope", 2}}));
+  EXPECT_EQ(verdict["notes"],
+            OrderedJson::array({"1 buffer of rank 1 not read: memory of a device, "
+                                "or not certain to be the host's"}));
+}
+
 TEST(JsonReport, AcceptsNamesThatAreNotUtf8) {
   TextTraceResult parsed = ParseTextTrace(kJsonTrace);
   parsed.trace.communicators[0].name = "\xff\xfe";

@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   void* device = mmap((void*)DEVICE_MEMORY, DEVICE_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (device != (void*)DEVICE_MEMORY) return 3;
+  int (*initialize)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "hsa_init");
+  if (initialize != NULL) initialize();
   for (int i = 0; i < 3; ++i) {
     MPI_Allreduce(device, out, kCount, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, device, kCount, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
