@@ -115,7 +115,7 @@ CASES = {
                                       output=["the tool saw 13 barriers, 17 reductions"]),
 
     # --- two MPI libraries, of which the program uses one -------------------------------------------
-    "other_library_beside": Case(["ordinary.beside"], ranks=2, calls={"MPI_Barrier": 5, "MPI_Allreduce": 1},
+    "other_library_beside": Case(["ordinary.beside"], ranks=2, ordered=False, calls={"MPI_Barrier": 5, "MPI_Allreduce": 1},
                                  header={"errors_seen": 0, "phase": FINALIZED}),
 
     # --- not ours -----------------------------------------------------------------------------------

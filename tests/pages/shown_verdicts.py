@@ -38,6 +38,7 @@ VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
     # A fault that does not hang is reported when it is detected: while the job runs, or at its end.
     (re.compile(r"^rollcall: (running|stopped|finished), "), "rollcall: finished, "),
+    (re.compile(r" · [0-9]+ buffers? read"), " · N buffers read"),
     (re.compile(r"arrived last at [0-9]+ of [0-9]+"), "arrived last at N of N"),
     (re.compile(r"between #[0-9]+ and #[0-9]+"), "between #A and #B"),
     # Names of the C library's frames need its debug information, which is missing on most machines.
