@@ -221,7 +221,9 @@ void Describe(Library* library, void* handle, const void* function) {
     // with: its functions must not be called.
     if (where.dli_fname != nullptr) own = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   }
-  void* scope = own != nullptr ? own : handle;
+  // A tool may have a PMPI_Init of its own.
+  const bool complete = own != nullptr && dlsym(own, "PMPI_Comm_rank") != nullptr;
+  void* scope = complete ? own : handle;
   library->abi = AbiOf(scope, where);
   BindQueries(scope, &library->query);
   FindReduceOps(library, scope);

@@ -22,9 +22,9 @@ class DataReader {
       }
     }
     DropCutBlocks();
+    context_.process.data_unreadable = context_.ring.data_unreadable;
     for (const ring::DataMember& member : context_.ring.data_members) Add(member);
     context_.process.reads_data = context_.ring.reads_data;
-    context_.process.data_unreadable = context_.ring.data_unreadable;
   }
 
  private:
@@ -108,7 +108,13 @@ class DataReader {
 
   void Add(const ring::DataMember& from) {
     MemberData* data = DataOf(from.uid);
-    if (data == nullptr) return;
+    if (data == nullptr) {
+      // Its communicator is freed, and its place belongs to one without data.
+      const bool forgets =
+          from.unread != 0 || from.input.sequence != 0 || from.result.sequence != 0;
+      if (forgets) ++context_.process.data_unreadable;
+      return;
+    }
     data->counted = true;
     data->read = from.read;
     data->unread = from.unread;

@@ -38,11 +38,13 @@ struct ImageTable {
   std::vector<uint8_t> bytes;
 
   uint64_t size() const { return element_bytes == 0 ? 0 : bytes.size() / element_bytes; }
-  // A copy of the element's known part. `index` < size().
+  // A copy of the element's known part; what an older version does not have is zero.
+  // `index` < size().
   template <typename T>
   T Get(uint64_t index) const {
-    T value;
-    std::memcpy(&value, bytes.data() + index * element_bytes, sizeof(T));
+    T value{};
+    std::memcpy(&value, bytes.data() + index * element_bytes,
+                std::min<size_t>(sizeof(T), element_bytes));
     return value;
   }
   // `value` must be the element's first field(s). `index` < size().

@@ -314,7 +314,7 @@ class ImageParser {
 
   void DataMembers() {
     const ImageTable& table = image_.table(SectionKind::kDataMembers);
-    out_.reads_data = table.capacity != 0;
+    out_.reads_data = table.capacity != 0;  // a packed one has no empty tables
     for (uint64_t i = 0; i < table.size(); ++i) {
       const auto member = table.Get<ring::DataMember>(i);
       if (IsBeingWritten(member.lock)) {

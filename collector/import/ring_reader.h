@@ -51,7 +51,7 @@ struct RingSnapshot {
   std::string source;
   bool usable = false;             // false: only `problems` is valid
   bool moved = false;              // a thread made calls while the image was taken
-  bool reads_data = false;         // there are tables of data (--data)
+  bool reads_data = false;         // there are tables of data (--data); packed: with anything
   int64_t taken_at_ns = kNoTime;   // CLOCK_REALTIME of the image; set by the caller
   std::optional<NodeClock> clock;  // that corrected its times: import/node_clock.h
   uint64_t activity = 0;           // RingActivity() of the image

@@ -18,6 +18,9 @@ constexpr uint32_t kMaxElementBytes = 64 << 10;
 struct KnownSection {
   uint32_t element_bytes;  // of this version; 0: the kind is not read
   const char* name;
+  uint32_t first_bytes = 0;  // of the first version, if elements have grown since
+
+  constexpr uint32_t OldestBytes() const { return first_bytes != 0 ? first_bytes : element_bytes; }
 };
 
 constexpr KnownSection Known(SectionKind kind) {
@@ -49,7 +52,8 @@ constexpr KnownSection Known(SectionKind kind) {
     case SectionKind::kData:
       return {sizeof(ring::DataRecord), "data records"};
     case SectionKind::kDataMembers:
-      return {sizeof(ring::DataMember), "data of communicators"};
+      return {sizeof(ring::DataMember), "data of communicators",
+              offsetof(ring::DataMember, outside)};
     case SectionKind::kUnused:
       break;
   }
@@ -136,7 +140,7 @@ void RingTables::LocateSections() {
     const ring::Section& section = header.sections[i];
     if (section.kind >= kSectionKinds || section.capacity == 0) continue;
     const auto kind = static_cast<SectionKind>(section.kind);
-    const uint32_t known = Known(kind).element_bytes;
+    const uint32_t known = Known(kind).OldestBytes();
     if (known == 0) continue;
     const uint64_t where = offsetof(ring::FileHeader, sections) + i * sizeof(ring::Section);
     const bool is_exact = kind == SectionKind::kStrings || kind == SectionKind::kCallPaths;

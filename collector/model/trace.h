@@ -378,7 +378,7 @@ struct Process {
   std::vector<LiveStack> live_stacks;
   std::vector<ReplicaRead> replicas;  // oldest first
   bool reads_data = false;            // --data
-  uint64_t data_unreadable = 0;       // torn or damaged records of data
+  uint64_t data_unreadable = 0;       // torn or damaged records of data, or forgotten ones
   std::string source;                 // file or address it came from, for messages
 };
 

@@ -501,6 +501,9 @@ Outcome ReadSide(const CallData& call, DataSide side, DataSide blocks_side, cons
   return outcome;
 }
 
+bool HasInput(const CallData& call) {
+  return call.input.form != Side::Form::kNone || call.input_blocks.form != Side::Form::kNone;
+}
 bool HasResult(const CallData& call) {
   return call.result.form != Side::Form::kNone || call.result_blocks.form != Side::Form::kNone;
 }
@@ -589,7 +592,10 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
 void StartRequest(uint32_t slot, uint64_t start, const ring::Record& record) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot)) return;
-  if (!SeesAllThreads()) return CountUnread(*call.comm, Unread::kThreads);
+  if (!SeesAllThreads()) {
+    if (HasInput(call)) CountUnread(*call.comm, Unread::kThreads);
+    return;
+  }
   call.start = start;
   call.start_ticks = record.start_ticks;
   call.complete = false;
@@ -604,7 +610,8 @@ void CompleteRequest(uint32_t slot, bool failed) {
   // Threads that are not seen may have completed it, and its handle may be that of another one.
   if (!SeesAllThreads()) {
     call.comm->results.unknown = true;
-    return CountUnread(*call.comm, Unread::kThreads);
+    if (HasResult(call)) CountUnread(*call.comm, Unread::kThreads);
+    return;
   }
   Leave(call, failed);
 }

@@ -11,7 +11,9 @@ namespace rollcall::shim::data {
 namespace {
 
 constinit SpinLock g_lock;
-std::atomic<bool> g_uncounted{false};  // a buffer of a member without a place was not read
+// Buffers of members without a place that were not read, ever and since the last Claim().
+std::atomic<bool> g_uncounted{false};
+std::atomic<uint64_t> g_to_count{0};
 
 template <typename Record>
 void AppendToRing(const Record& record) {
@@ -51,6 +53,10 @@ ring::DataMember* Claim(const Comm& comm) {
     constexpr size_t kKept = offsetof(ring::DataMember, input);
     memset(reinterpret_cast<char*>(member) + kKept, 0, offsetof(ring::DataMember, outside) - kKept);
     if (forgets && AddReason(member, ring::Unread::kForgotten)) Increment(&member->unread);
+    if (const uint64_t unread = g_to_count.exchange(0, std::memory_order_relaxed); unread != 0) {
+      AddReason(member, ring::Unread::kAtOnce);
+      __atomic_fetch_add(&member->unread, unread, __ATOMIC_RELAXED);
+    }
     StoreRelaxed(&member->uid, comm.uid);
   });
   if (section->used <= place) StoreRelease(&section->used, place + 1);
@@ -62,6 +68,7 @@ ring::DataMember* Counters(const Comm& comm) {
   ring::DataMember* member = MemberOf(comm);
   if (__builtin_expect(LoadRelaxed(&member->uid) == comm.uid, 1)) return member;
   if (const DataLog log; log.held()) return Claim(comm);
+  g_to_count.fetch_add(1, std::memory_order_relaxed);
   g_uncounted.store(true, std::memory_order_relaxed);
   return nullptr;
 }

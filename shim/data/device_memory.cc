@@ -44,6 +44,7 @@ struct Names {
   char cuda[kNameBytes] = "";
   char hip[kNameBytes] = "";
   char hsa[kNameBytes] = "";
+  bool several_hsa = false;  // as of the system, and of a Python package
   bool level_zero = false;
 };
 
@@ -57,7 +58,10 @@ int FindNames(dl_phdr_info* info, size_t, void* found) {
   const auto keep = [&](char(&to)[kNameBytes]) { snprintf(to, kNameBytes, "%s", name); };
   if (is("libcuda.so")) keep(names->cuda);
   if (is("libamdhip64.so")) keep(names->hip);
-  if (is("libhsa-runtime64.so")) keep(names->hsa);
+  if (is("libhsa-runtime64.so")) {
+    names->several_hsa |= names->hsa[0] != '\0';
+    keep(names->hsa);
+  }
   if (is("libze_loader.so") || is("libze_intel_gpu.so")) names->level_zero = true;
   return 0;
 }
@@ -91,8 +95,9 @@ ROLLCALL_COLD void FindDrivers(uint64_t adds) {
     Find(names.hsa, "hsa_amd_pointer_info", &all.hsa);
     all.unknown |= all.hsa == nullptr;
   }
-  all.unknown |= names.level_zero || (all.hip != nullptr && all.hsa == nullptr);
-  g_any.store(all.cuda != nullptr || all.hsa != nullptr || all.unknown, std::memory_order_release);
+  all.unknown |= names.level_zero || names.several_hsa;
+  g_any.store(all.cuda != nullptr || all.hip != nullptr || all.hsa != nullptr || all.unknown,
+              std::memory_order_release);
   g_adds.store(adds, std::memory_order_release);
   g_lock.Unlock();
 }
@@ -149,6 +154,13 @@ bool IsHipsHost(const void* pointer) {
   return error == kInvalidValue;
 }
 
+// HIP without HSA is one that is just being loaded.
+bool IsAmdsHost(const void* pointer) {
+  const Drivers& all = g_drivers;
+  if (all.hsa == nullptr) return all.hip == nullptr;
+  return !HsaIsInitialized() || IsHipsHost(pointer);
+}
+
 }  // namespace
 
 bool HasDriver() { return !KnowsDrivers() || g_any.load(std::memory_order_acquire); }
@@ -159,8 +171,7 @@ bool MayRead(const void* pointer) {
   const ErrnoGuard keeper;
   const Drivers& drivers = g_drivers;
   if (drivers.unknown) return false;
-  return (drivers.cuda == nullptr || IsCudasHost(pointer)) &&
-         (drivers.hsa == nullptr || !HsaIsInitialized() || IsHipsHost(pointer));
+  return (drivers.cuda == nullptr || IsCudasHost(pointer)) && IsAmdsHost(pointer);
 }
 
 }  // namespace rollcall::shim::data

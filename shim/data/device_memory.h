@@ -11,7 +11,7 @@ namespace rollcall::shim::data {
 // for which it returns an unexpected error, are not read. HIP is asked only once HSA below it is
 // initialized (hsa_amd_pointer_info): until then there is no memory of a device. Level Zero tells
 // only its own contexts: nothing is read in a process that has loaded it, or that has initialized
-// HSA without HIP, as for the offloading of OpenMP.
+// HSA without HIP, as for the offloading of OpenMP, or that has loaded two of it.
 //
 // Any thread. Takes the loader's lock of its list of objects for a moment; keeps errno.
 bool MayRead(const void* pointer);

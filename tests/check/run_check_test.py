@@ -213,7 +213,7 @@ def data_is_read(scene):
     read = outcome.verdict()["data"]
     outcome.require(read["buffers_read"] == 0 and read["calls_outside_scope"] > 1, str(read))
     outcome.require("· 0 buffers read" in outcome.stderr, "the report does not say so")
-    note = "no data was read: %d calls are outside --data-scope" % read["calls_outside_scope"]
+    note = "no call is in --data-scope, and %d outside" % read["calls_outside_scope"]
     outcome.require(note in outcome.verdict()["notes"], "no note " + note)
     outcome = scene.fault(name, ranks=ranks, control=True).ends(NOTHING)
     outcome.require("data" not in outcome.verdict() and "buffer" not in outcome.stderr, "without --data")

@@ -393,6 +393,8 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   of_world.uid = world;
   of_world.read = 2;
   of_world.unread_why = static_cast<uint32_t>(ring::Unread::kLayout);
+  of_world.unread = 5;
+  of_world.outside = 3;
   of_world.recent[0] = {3, 99};
   builder.data_members.push_back(of_world);
   return builder;

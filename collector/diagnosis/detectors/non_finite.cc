@@ -330,7 +330,8 @@ class NonFiniteFinder {
 
   // Whether a buffer of the process that was not read may have had one before.
   bool MayHaveBeenEarlier(uint32_t process) const {
-    if (analysis_.trace.processes[process].table_overflows != 0) return true;
+    const Process& of = analysis_.trace.processes[process];
+    if (of.table_overflows != 0 || of.data_unreadable != 0) return true;
     for (const CommunicatorHistory& histories : analysis_.histories) {
       for (const MemberHistory& history : histories.members) {
         if (history.process != process || history.member->data == kNoIndex) continue;

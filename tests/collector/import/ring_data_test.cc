@@ -62,6 +62,7 @@ TEST(RingData, ReadsWhatWasWritten) {
   EXPECT_TRUE(data.counted);
   EXPECT_EQ(data.read, 2u);
   EXPECT_EQ(data.unread_why, static_cast<uint32_t>(ring::Unread::kLayout));
+  EXPECT_EQ(data.outside, 3u);
   EXPECT_TRUE(trace.processes[0].reads_data);
   EXPECT_FALSE(data.input.has_value());
   ASSERT_THAT(data.checkpoints, SizeIs(1));
@@ -69,6 +70,38 @@ TEST(RingData, ReadsWhatWasWritten) {
   ASSERT_THAT(trace.processes[0].replicas, SizeIs(1));
   EXPECT_EQ(trace.processes[0].replicas[0].name, "weights");
   EXPECT_EQ(trace.processes[0].replicas[0].data.sequence, 1u);
+}
+
+// A NaN may have been before, of a communicator that is freed.
+TEST(RingData, KnowsThatAFirstNaNIsForgotten) {
+  RingFileBuilder builder = MakeFullRing(1, 4);
+  EXPECT_EQ(TraceOf({builder}).processes[0].data_unreadable, 0u);
+  ring::DataMember freed{};
+  freed.uid = 4711;
+  freed.read = 1;
+  builder.data_members.push_back(freed);
+  EXPECT_EQ(TraceOf({builder}).processes[0].data_unreadable, 0u);
+  builder.data_members.back().result.sequence = 1;
+  EXPECT_EQ(TraceOf({builder}).processes[0].data_unreadable, 1u);
+}
+
+// Version 1.9: the last field is of 1.10.
+TEST(RingData, AcceptsSmallerMembers) {
+  RingFileBuilder builder = MakeFullRing(1, 4);
+  builder.header.version_minor = 9;
+  Bytes bytes = builder.Build();
+  const size_t at = SectionAt(bytes, ring::SectionKind::kDataMembers);
+  auto section = GetAt<ring::Section>(bytes, at);
+  section.element_bytes = 288;
+  PutAt(&bytes, at, section);
+  const RingSnapshot ring = Read(bytes);
+  EXPECT_THAT(ring.problems, IsEmpty());
+  ASSERT_THAT(ring.data_members, SizeIs(1));
+  EXPECT_EQ(ring.data_members[0].read, 2u);
+  EXPECT_EQ(ring.data_members[0].outside, 0u);
+  section.element_bytes = 280;
+  PutAt(&bytes, at, section);
+  EXPECT_THAT(Read(bytes).data_members, IsEmpty());
 }
 
 // From the files to the finding: rank 1 of 2 passes NaN.

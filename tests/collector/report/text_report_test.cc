@@ -149,9 +149,18 @@ TEST(TextReport, SaysHowMuchDataWasRead) {
                    "0,1: Allreduce sum 1xMPI_INT\n"
                    "0-2: Finalize\n"),
             "rollcall: finished, nothing found · 3 ranks on 1 host · 0 buffers read\n"
-            "\n  note   no data was read: 3 calls are outside --data-scope\n"
-            "  note   1 buffer of rank 2 not read: memory of a device, or not certain to be the "
+            "\n  note   1 buffer of rank 2 not read: memory of a device, or not certain to be the "
             "host's\n");
+}
+
+TEST(TextReport, SaysThatTheScopeIsEmpty) {
+  EXPECT_EQ(Render("ranks 2\n0,1: Bcast root=0 1xMPI_INT data-unread=scope\n0,1: Finalize\n"),
+            "rollcall: finished, nothing found · 2 ranks on 1 host · 0 buffers read\n"
+            "\n  note   no call is in --data-scope, and 2 outside\n");
+  // Some of them are read.
+  EXPECT_EQ(Render("ranks 2\n0,1: Bcast root=0 1xMPI_INT data-unread=scope\n"
+                   "0,1: Bcast root=0 1xMPI_INT result=1\n0,1: Finalize\n"),
+            "rollcall: finished, nothing found · 2 ranks on 1 host · 2 buffers read\n");
 }
 
 TEST(TextReport, SaysThatNoRankWasRecorded) {
