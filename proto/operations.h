@@ -116,6 +116,12 @@ constexpr bool HasRoot(Rule rule) { return internal::Has(rule, internal::kHasRoo
 constexpr bool Reduces(Rule rule) { return internal::Has(rule, internal::kReduces); }
 constexpr bool IsOnTopology(Rule rule) { return internal::Has(rule, internal::kOnTopology); }
 
+// MPI_Exscan: the first member has no result, and the last member's input is in none.
+constexpr bool IsExclusiveScan(Operation operation) {
+  return operation == Operation::kExscan || operation == Operation::kIexscan ||
+         operation == Operation::kExscan_init;
+}
+
 constexpr CallGroup GroupOf(Kind kind) { return internal::kKinds[static_cast<int>(kind)].group; }
 constexpr bool IsCollective(Kind kind) { return GroupOf(kind) == CallGroup::kCollective; }
 // Returns a request for a collective operation.

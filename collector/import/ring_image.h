@@ -42,9 +42,14 @@ struct ImageTable {
   // `index` < size().
   template <typename T>
   T Get(uint64_t index) const {
-    T value{};
-    std::memcpy(&value, bytes.data() + index * element_bytes,
-                std::min<size_t>(sizeof(T), element_bytes));
+    const uint8_t* element = bytes.data() + index * element_bytes;
+    T value;
+    if (element_bytes >= sizeof(T)) {
+      std::memcpy(&value, element, sizeof(T));  // of a constant size: there are many records
+    } else {
+      value = {};
+      std::memcpy(&value, element, element_bytes);
+    }
     return value;
   }
   // `value` must be the element's first field(s). `index` < size().

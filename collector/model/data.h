@@ -76,7 +76,7 @@ struct MemberData {
   // Whether what follows is known.
   bool counted = false;
   uint64_t read = 0;                    // buffers
-  uint64_t unread = 0;                  // and not; or, of `outside`, calls
+  uint64_t unread = 0;                  // not read; also one for each call of `outside`
   uint64_t outside = 0;                 // calls outside --data-scope
   uint32_t unread_why = 0;              // bits: ring::Unread; 0: not known
   std::optional<FirstNonFinite> input;  // of a reduction

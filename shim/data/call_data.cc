@@ -259,9 +259,7 @@ class Describer {
     }
     SetOne(&call_.input, send_in_place_ ? a_.recv_buffer : a_.send_buffer, sent, a_.recv_type);
     // MPI 4.1, 6.11.2: MPI_Exscan leaves the first rank's receive buffer undefined.
-    const bool exclusive = call_.operation == static_cast<uint16_t>(Operation::kExscan) ||
-                           call_.operation == static_cast<uint16_t>(Operation::kIexscan) ||
-                           call_.operation == static_cast<uint16_t>(Operation::kExscan_init);
+    const bool exclusive = IsExclusiveScan(static_cast<Operation>(call_.operation));
     if ((call_.rule == Rule::kReduce && !root_) || (exclusive && rank == 0)) return;
     SetOne(&call_.result, a_.recv_buffer, received, a_.recv_type);
   }
@@ -545,10 +543,8 @@ void Leave(const CallData& call, bool failed) {
 void BeginCall(Call* call, const Arguments& arguments) {
   call->reads_data = false;
   if (!IsRead(*call)) return;
-  if (!IsInScope(call->info->rule, *call->comm) || !SeesAllThreads()) {
-    return SeesAllThreads() ? CountOutside(*call->comm)
-                            : CountUnread(*call->comm, Unread::kThreads);
-  }
+  if (!SeesAllThreads()) return CountUnread(*call->comm, Unread::kThreads);
+  if (!IsInScope(call->info->rule, *call->comm)) return CountOutside(*call->comm);
   call->reads_data = true;
   call->host_only = !HasDriver();
   CallData data;

@@ -201,9 +201,9 @@ class ResultFinder {
     std::sort(right->members.begin(), right->members.end());
     const bool exact = !reduces || IsExact(first->type_class);
     // Which of two zeros is the larger one is not defined.
-    const bool signs =
-        IsMinOrMax(call.Args(analysis_).reduce_op) && SignsOnly(*groups, *right->data);
-    if (!exact && (signs || RoundedOnly(*groups, *right->data))) {
+    const bool min_or_max = IsMinOrMax(call.Args(analysis_).reduce_op);
+    if (!exact && ((min_or_max && AllDiffer(*groups, *right->data, MayDifferInSignsOnly)) ||
+                   AllDiffer(*groups, *right->data, IsRounding))) {
       Add(call, deviating, right->members, *first, *right->data, false, tie, What::kLastBits);
     } else {
       Add(call, deviating, right->members, *first, *right->data, exact, tie);
@@ -211,17 +211,16 @@ class ResultFinder {
     return true;
   }
 
-  static bool RoundedOnly(const std::vector<Group>& groups, const DataRead& right) {
-    return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
-      if (group.data->words == right.words) return true;
-      const DataDifference difference = FindDifference(*group.data, right);
-      return difference.exact && difference.has_ulps && difference.ulps <= kLastBitsUlps;
-    });
+  static bool IsRounding(const DataRead& deviating, const DataRead& right) {
+    const DataDifference difference = FindDifference(deviating, right);
+    return difference.exact && difference.has_ulps && difference.ulps <= kLastBitsUlps;
   }
 
-  static bool SignsOnly(const std::vector<Group>& groups, const DataRead& right) {
+  // Whether all groups but that of `right` differ from it in this way.
+  static bool AllDiffer(const std::vector<Group>& groups, const DataRead& right,
+                        bool (*how)(const DataRead& deviating, const DataRead& right)) {
     return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
-      return group.data->words == right.words || MayDifferInSignsOnly(*group.data, right);
+      return group.data->words == right.words || how(*group.data, right);
     });
   }
 

@@ -31,14 +31,11 @@ struct Sighting {
 // Infinity is the neutral element of MPI_MIN and MPI_MAX: programs pass it for "no value".
 bool IsNeutral(const FirstNonFinite& what) { return what.nans == 0 && IsMinOrMax(what.reduce_op); }
 
-// An input that is not finite makes a result not finite. The last member's input of an exclusive
-// scan is in no result.
+// An input that is not finite makes a result not finite.
 bool MustSpread(const FirstNonFinite& what) {
-  const bool exclusive = what.operation == Operation::kExscan ||
-                         what.operation == Operation::kIexscan ||
-                         what.operation == Operation::kExscan_init;
-  return !exclusive && (what.reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
-                        what.reduce_op == static_cast<uint16_t>(ReduceOp::kProd));
+  return !IsExclusiveScan(what.operation) &&
+         (what.reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
+          what.reduce_op == static_cast<uint16_t>(ReduceOp::kProd));
 }
 
 bool IsReduction(Operation operation) {
@@ -115,10 +112,11 @@ class NonFiniteFinder {
       return what && read.sequence == what->sequence && read.start == what->start;
     };
     const auto see_lost = [&](const std::optional<FirstNonFinite>& what, ring::DataSide side) {
+      if (!what) return;
       const bool on_record =
           std::any_of(data.reads.begin(), data.reads.end(),
                       [&](const DataRead& read) { return read.side == side && is_of(what, read); });
-      if (what && !on_record) See(histories, history, 0, *what, side == ring::DataSide::kInput);
+      if (!on_record) See(histories, history, 0, *what, side == ring::DataSide::kInput);
     };
     see_lost(data.input, ring::DataSide::kInput);
     see_lost(data.result, ring::DataSide::kResult);

@@ -94,7 +94,7 @@ void AddDataCoverage(const Trace& trace, Report* report) {
   };
   for (const Process& process : trace.processes) {
     // Their calls have numbers: the newest one of each counts them all.
-    std::map<std::string, const DataRead*> newest;
+    std::map<std::string_view, const DataRead*> newest;
     for (const ReplicaRead& replica : process.replicas) newest[replica.name] = &replica.data;
     for (const auto& [name, data] : newest) {
       if (data->IsRead()) {
