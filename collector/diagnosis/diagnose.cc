@@ -9,23 +9,24 @@
 #include <tuple>
 #include <utility>
 
+#include "collector/diagnosis/certainty/cause.h"
+#include "collector/diagnosis/certainty/hang.h"
+#include "collector/diagnosis/certainty/weak_wait.h"
 #include "collector/diagnosis/culprit_hosts.h"
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/detectors/waiting.h"
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"
-#include "collector/diagnosis/weak_wait.h"
-#include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/data_text.h"
-#include "collector/diagnosis/wording/describe.h"
 #include "collector/diagnosis/wording/phases.h"
 #include "collector/diagnosis/wording/python_notes.h"
-#include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
 
+// The first kind that explains the incident, described, with both certainties.
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Divergence&);
   constexpr Rule kRules[] = {
@@ -36,25 +37,11 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   const Divergence divergence = FindDivergence(analysis, incident);
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
-      LimitKindCertainty(finding->certainty, &*finding);
-      const bool on_order =
-          BasisOf(finding->kind) == KindBasis::kOrder || incident.message.rests_on_order;
-      if (on_order && MayHaveBegunEarlier(analysis, incident)) {
-        LimitKindCertainty(Certainty::kSuspected, &*finding);
-        finding->notes.push_back("it may have begun before the oldest recorded calls");
-      }
+      SettleCertainty(analysis, incident, divergence, &*finding);
       return finding;
     }
   }
   return std::nullopt;
-}
-
-// Whether the finding holds even if other ranks may continue: that a rank ended, for example, but
-// not that MPI rejected a call of a rank that continues. Programs provoke such errors on purpose;
-// only a wait would tell.
-bool IsFact(const Finding& finding) {
-  return BasisOf(finding.kind) == KindBasis::kFact &&
-         (finding.kind != VerdictKind::kInvalidArgument || finding.culprit_gone);
 }
 
 // Drops hangs that it is too early to report, because waiting ranks may continue by themselves.
@@ -66,9 +53,7 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
     if (!weak || weak->certainty) return false;
     any = true;
     incident.hangs = false;
-    if (incident.mismatch) return false;
-    const std::optional<Finding> finding = Name(analysis, incident);
-    return !finding || !IsFact(*finding);
+    return !incident.mismatch && !IsFact(analysis, incident);
   });
   return any;
 }
@@ -122,20 +107,21 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   return Report::Status::kFailed;
 }
 
+bool IsProven(const Analysis& analysis, const Incident& incident) {
+  const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
+  // None of the kinds that lower the certainty of a hang is of an error.
+  return HangCertainty({analysis, incident, VerdictKind::kInconclusive, waiting}) ==
+         Certainty::kProven;
+}
+
 // For a job that was ended because its time was up: ranks that moved until then might have
 // continued. Facts stay, but are not said to stop the job.
 void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   std::erase_if(*incidents, [&analysis](Incident& incident) {
-    // A late rank might have arrived with more time.
-    if (incident.what == Incident::What::kBehind) return true;
-    if (!incident.hangs) return false;
-    const std::optional<Finding> finding = Name(analysis, incident);
-    if (!finding || StoodStill(analysis.trace, *finding)) return false;
+    if (incident.Is(Trait::kOfTime)) return true;
+    if (!incident.hangs || StoodStill(analysis, incident)) return false;
     incident.hangs = false;
-    const bool is_an_error = incident.what == Incident::What::kCalls ||
-                             incident.what == Incident::What::kShift ||
-                             incident.what == Incident::What::kDeath;
-    return !is_an_error || finding->certainty != Certainty::kProven;
+    return !incident.Is(Trait::kError) || !IsProven(analysis, incident);
   });
 }
 
@@ -228,7 +214,8 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
     for (const Incident& incident : late) {
       if (finding.culprits != analysis.RanksOf(incident.deviating)) continue;
       finding.notes.push_back(fmt::format("it arrived last at {} of {} earlier collectives",
-                                          incident.lateness.last, incident.lateness.of));
+                                          incident.Of<Lateness>().last,
+                                          incident.Of<Lateness>().of));
     }
   }
 }
@@ -308,13 +295,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     }
   }
   for (const Incident& incident : incidents) {
-    const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
     std::optional<Finding> finding = Name(analysis, incident);
-    if (!finding) continue;
-    // A fact needs no hang once the job is over.
-    const bool firm = incident.mismatch || (options.job_ended && IsFact(*finding));
-    if (weak && weak->certainty && !firm) Weaken(analysis, *weak, &*finding);
-    report.findings.push_back(std::move(*finding));
+    if (finding) report.findings.push_back(std::move(*finding));
   }
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });

@@ -351,7 +351,7 @@ void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incident
   if (incident.deviating.empty()) return;
   for (const uint32_t p : incident.deviating) {
     incident.calls.push_back(replay.At(p));
-    incident.circle.buffered |= replay.Sends(p);
+    incident.Set<WaitDetails>().buffered |= replay.Sends(p);
   }
   const auto early =
       std::find_if(incident.calls.begin(), incident.calls.end(),

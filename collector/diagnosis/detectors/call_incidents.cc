@@ -79,8 +79,8 @@ class CallFinder {
     incident.tie = mismatch.deviating.empty();
     incident.deviating = processes(incident.tie ? mismatch.others : mismatch.deviating);
     incident.agreeing = processes(mismatch.agreeing);
-    incident.everybody = incident.agreeing.empty();
-    if (incident.everybody) {
+    if (incident.agreeing.empty()) {
+      incident.Set<CallDetails>().everybody = true;
       incident.tie = true;
       incident.agreeing = incident.deviating;
     }
@@ -246,7 +246,7 @@ void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incident
       incident.what = Incident::What::kHashes;
       incident.communicator = c;
       incident.sequence = sequence;
-      incident.matching_until = equal_until;
+      incident.Set<CallDetails>().matching_until = equal_until;
       auto largest = hashes.begin();
       for (auto it = hashes.begin(); it != hashes.end(); ++it) {
         if (it->second.size() > largest->second.size()) largest = it;
@@ -278,9 +278,8 @@ Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift)
   incident.communicator = histories.communicator;
   incident.sequence = shift.sequence;
   incident.tie = shift.tie;
-  incident.shift.calls = shift.calls;
-  incident.shift.each_time = shift.each_time;
-  incident.shift.extra = shift.extra;
+  incident.details =
+      CallDetails{.shifted_by = shift.calls, .each_time = shift.each_time, .extra = shift.extra};
   for (const uint32_t member : shift.deviating) {
     incident.deviating.push_back(histories.members[member].process);
   }

@@ -91,7 +91,7 @@ class CycleFinder {
       const WaitDependency* dependency = DependencyOnItself(analysis_, p);
       if (dependency == nullptr) continue;
       AddMessage({p}, false);
-      incidents_.back().message.itself = true;
+      incidents_.back().Set<MessageDetails>().itself = true;
       incidents_.back().deviating_event = dependency->event;
       themselves_.push_back(p);
     }
@@ -207,7 +207,7 @@ class CycleFinder {
     if (incident.agreeing.size() < group.size()) {
       SwapSides(analysis_.trace, &incident);
     }
-    incident.circle.crossed = !went_past;
+    incident.Set<WaitDetails>().crossed = !went_past;
     Keep(std::move(incident), best);
   }
 
@@ -259,14 +259,14 @@ class CycleFinder {
     for (const uint32_t p : mistagged) AddMessage({p}, false);
     if (!mistagged.empty()) return;
     AddMessage(waiters, mutual);
-    incidents_.back().message.rests_on_order = rests_on_order;
+    incidents_.back().Set<MessageDetails>().rests_on_order = rests_on_order;
   }
 
   void AddMessage(const std::vector<uint32_t>& waiters, bool mutual) {
     Incident incident;
     incident.what = What::kMessage;
     incident.hangs = true;
-    incident.message.mutual = mutual;
+    incident.Set<MessageDetails>().mutual = mutual;
     incident.deviating = waiters;
     const Event* event = nullptr;
     for (const WaitDependency& dependency :

@@ -141,14 +141,15 @@ Incident DataIncident(const DataCall& call, Incident::What what,
   incident.communicator = call.histories->communicator;
   incident.sequence = call.sequence;
   incident.start = call.start;
-  incident.data.members = call.members.size();
+  auto& details = incident.Set<DataDetails>();
+  details.members = call.members.size();
   for (const size_t m : deviating) {
     incident.deviating.push_back(call.ProcessOf(m));
-    incident.data.deviating_paths.push_back(call.PathOf(m));
+    details.deviating_paths.push_back(call.PathOf(m));
   }
   for (const size_t m : agreeing) {
     incident.agreeing.push_back(call.ProcessOf(m));
-    incident.data.agreeing_paths.push_back(call.PathOf(m));
+    details.agreeing_paths.push_back(call.PathOf(m));
   }
   incident.deviating_event = call.event;
   if (!agreeing.empty()) incident.agreeing_event = call.event;

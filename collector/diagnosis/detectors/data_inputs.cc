@@ -141,22 +141,24 @@ class InputFinder {
       at->same = DataIncident(call, Incident::What::kSameInputs, Others(call, {}), {});
       at->same->tie = true;
     }
-    if (at->run > at->same->data.calls) {
-      at->same->data.calls = at->run;
+    auto& details = at->same->Set<DataDetails>();
+    if (at->run > details.calls) {
+      details.calls = at->run;
       at->same->sequence = call.sequence;
       at->same->deviating_event = call.event;
       at->same->start = call.start;
     }
-    at->same->data.sampled |= IsSampled(call);
+    details.sampled |= IsSampled(call);
   }
 
   static void AddDrift(const DataCall& call, const Minority& minority, SiteInputs* at) {
     at->drift = DataIncident(call, Incident::What::kDrift, minority.members,
                              Others(call, minority.members));
-    at->drift->data.calls = at->run;
-    at->drift->data.sampled = IsSampled(call);
-    at->drift->data.difference = FindDifference(*call.members[minority.members.front()].input,
-                                                *call.members[minority.agreeing].input);
+    auto& details = at->drift->Set<DataDetails>();
+    details.calls = at->run;
+    details.sampled = IsSampled(call);
+    details.difference = FindDifference(*call.members[minority.members.front()].input,
+                                        *call.members[minority.agreeing].input);
   }
 
   static bool IsSampled(const DataCall& call) {
@@ -200,16 +202,16 @@ std::optional<Incident> CompareCopies(const std::vector<Copy>& copies) {
   incident.what = Incident::What::kDrift;
   incident.sequence = copies.front().data->sequence;
   incident.tie = 2 * most->size() <= copies.size();
-  incident.data.sampled = copies.front().data->reading == ring::DataReading::kSampled;
+  auto& details = incident.Set<DataDetails>();
+  details.sampled = copies.front().data->reading == ring::DataReading::kSampled;
   const DataRead& right = *most->front()->data;
   for (const Copy& copy : copies) {
     const bool agrees = SameCopy(copy, *most->front());
     (agrees ? incident.agreeing : incident.deviating).push_back(copy.process);
-    (agrees ? incident.data.agreeing_paths : incident.data.deviating_paths)
-        .push_back(copy.data->call_path);
+    (agrees ? details.agreeing_paths : details.deviating_paths).push_back(copy.data->call_path);
     if (agrees || incident.deviating.size() > 1) continue;
-    incident.data.sizes_differ = copy.data->bytes != right.bytes;
-    if (!incident.data.sizes_differ) incident.data.difference = FindDifference(*copy.data, right);
+    details.sizes_differ = copy.data->bytes != right.bytes;
+    if (!details.sizes_differ) details.difference = FindDifference(*copy.data, right);
   }
   return incident;
 }
@@ -242,7 +244,7 @@ void FindReplicaDrift(const Analysis& analysis, std::vector<Incident>* incidents
       ++(*incidents)[entry->second].repeated;
       continue;
     }
-    incident->data.replica = name;
+    incident->Set<DataDetails>().replica = name;
     incidents->push_back(std::move(*incident));
   }
 }

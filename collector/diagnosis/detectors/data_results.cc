@@ -229,9 +229,10 @@ class ResultFinder {
            bool exact, bool tie, What what = What::kResults) {
     Incident incident = DataIncident(call, what, deviating, agreeing);
     incident.tie = tie;
-    incident.data.exact_type = exact;
-    incident.data.sampled = other.reading == ring::DataReading::kSampled;
-    incident.data.difference = FindDifference(other, right);
+    auto& details = incident.Set<DataDetails>();
+    details.exact_type = exact;
+    details.sampled = other.reading == ring::DataReading::kSampled;
+    details.difference = FindDifference(other, right);
     Report(call, std::move(incident));
   }
 
@@ -319,11 +320,12 @@ class ResultFinder {
     const bool sender = from.size() == 1 && to.size() > 1;
     Incident incident = sender ? DataIncident(call, What::kResults, from, Minus(to, from))
                                : DataIncident(call, What::kResults, to, Minus(from, to));
-    incident.data.transfer = true;
-    incident.data.from_sender = sender;
-    incident.data.exact_type = true;
-    incident.data.sampled = std::any_of(transfers.begin(), transfers.end(),
-                                        [](const Transfer& transfer) { return transfer.sampled; });
+    auto& details = incident.Set<DataDetails>();
+    details.transfer = true;
+    details.from_sender = sender;
+    details.exact_type = true;
+    details.sampled = std::any_of(transfers.begin(), transfers.end(),
+                                  [](const Transfer& transfer) { return transfer.sampled; });
     Report(call, std::move(incident));
   }
 

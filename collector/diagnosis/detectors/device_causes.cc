@@ -252,12 +252,14 @@ class CauseFinder : DeviceFinder {
         const std::vector<uint32_t> group = in(behind ? operation->behind : operation->missing);
         if (group.empty() || operation->first.empty()) continue;
         Incident incident = MakeCycle(*operation, group);
-        if (!best || std::tuple(incident.circle.crossed, incident.tie, incident.deviating.size()) <
-                         std::tuple(best->circle.crossed, best->tie, best->deviating.size())) {
+        if (!best ||
+            std::tuple(incident.Of<WaitDetails>().crossed, incident.tie,
+                       incident.deviating.size()) <
+                std::tuple(best->Of<WaitDetails>().crossed, best->tie, best->deviating.size())) {
           best = std::move(incident);
         }
       }
-      if (best && !best->circle.crossed) break;
+      if (best && !best->Of<WaitDetails>().crossed) break;
     }
     if (best) incidents_.push_back(std::move(*best));
   }
@@ -277,7 +279,7 @@ class CauseFinder : DeviceFinder {
     const bool numbered = theirs != nullptr && theirs->sequence != 0 && theirs->member != kNoIndex;
     const bool left_out = MadeMore(operation.communicator, here, there) &&
                           !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
-    incident.circle.crossed =
+    incident.Set<WaitDetails>().crossed =
         !left_out && theirs != nullptr &&
         (enqueued || !HasPassed(analysis_, there, *theirs, here, *operation.event));
     incident.tie = incident.deviating.size() == incident.agreeing.size();
@@ -296,7 +298,7 @@ class CauseFinder : DeviceFinder {
   // Both ends are named: their records do not show which of the two has one call too many.
   void AddMessages(const std::vector<const DeviceOperation*>& messages, bool posted) {
     Incident incident = Make(What::kMessage, *messages.front());
-    incident.message.mutual = posted;
+    incident.Set<MessageDetails>().mutual = posted;
     incident.deviating_event = messages.front()->event;
     incident.agreeing_event = nullptr;
     for (const DeviceOperation* message : messages) {

@@ -43,8 +43,9 @@ Incident UnevenEnd(const Analysis& analysis, const CommunicatorHistory& historie
     std::vector<uint32_t>& side =
         history.entered >= sequence ? incident.agreeing : incident.deviating;
     side.push_back(history.process);
-    incident.surplus.count = std::max(
-        incident.surplus.count, history.entered + 1 - std::min(sequence, history.entered + 1));
+    uint64_t& difference = incident.Set<CallDetails>().difference;
+    difference =
+        std::max(difference, history.entered + 1 - std::min(sequence, history.entered + 1));
   }
   incident.tie = incident.agreeing.size() == incident.deviating.size();
   if (incident.deviating.size() > incident.agreeing.size()) {
@@ -83,7 +84,7 @@ class MessageCounts {
       incident.tie = true;  // one message too many was sent, or one too few received
       incident.deviating = {from};
       incident.agreeing = {to};
-      incident.surplus.count = count.sent - count.received;
+      incident.Set<MessageDetails>().count = count.sent - count.received;
       // Messages of one envelope are received in the order in which they were sent (3.5).
       incident.deviating_event = FindSend(from, communicator, to, tag, count.received + 1);
       incident.calls = {incident.deviating_event};
@@ -183,14 +184,15 @@ class Leaks {
       leak.counts.push_back(0);
     }
     leak.counts.back() += count;
-    incident.surplus.at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
+    incident.Set<LeakDetails>().at_least |= (analysis_.Args(event).flags & ring::kCountsCut) != 0;
   }
 
   void Take(std::vector<Incident>* incidents) {
     for (auto& [place, leak] : leaks_) {
       const auto [least, most] = std::minmax_element(leak.counts.begin(), leak.counts.end());
-      leak.incident.surplus.count = *most;
-      leak.incident.surplus.at_most = *least != *most;
+      LeakDetails& details = leak.incident.Set<LeakDetails>();
+      details.count = *most;
+      details.at_most = *least != *most;
       incidents->push_back(std::move(leak.incident));
     }
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "collector/diagnosis/graph/analysis.h"
@@ -12,11 +13,21 @@
 
 namespace rollcall {
 
-// Details that only incidents of one family have.
-struct ShiftDetails {
-  uint64_t calls = 0;      // how many were skipped, or made by one side only
-  bool each_time = false;  // one call, wherever the others make it
-  bool extra = false;      // the deviating side made more, not fewer
+// --- What only the incidents of one family have.
+
+struct CallDetails {
+  // kCalls: no rank's arguments match, not even its own; both sides are all ranks
+  bool everybody = false;
+  uint64_t shifted_by = 0;      // kShift: how many calls were skipped, or made by one side only
+  bool each_time = false;       // kShift: one call, wherever the others make it
+  bool extra = false;           // kShift: the deviating side made more, not fewer
+  uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
+  uint64_t difference = 0;      // kUnbalanced: number of calls that one side made more
+};
+
+struct WaitDetails {
+  bool crossed = false;   // kCycle: no rank went past a call; each side entered another call first
+  bool buffered = false;  // kBuffered: a send of the ring was buffered
 };
 
 struct MessageDetails {
@@ -26,22 +37,24 @@ struct MessageDetails {
   bool rests_on_order = false;
   bool itself = false;    // only the waiter itself could answer
   uint64_t unmarked = 0;  // partitions that the waiter has not marked ready
+  uint64_t count = 0;     // kUnreceived: number of messages
 };
 
-struct CircleDetails {
-  bool crossed = false;   // kCycle: no rank went past a call; each side entered another call first
-  bool buffered = false;  // kBuffered: a send of the ring was buffered
+struct EndDetails {
+  std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
 };
 
-struct CreationDetails {
+struct StartDetails {
   uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up
   uint64_t expected = 0;      // how many ranks must call it; 0 if unknown
 };
 
-struct SurplusDetails {
-  uint64_t count = 0;     // number of calls, messages, requests or handles
-  bool at_most = false;   // for a leak: some of `deviating` have fewer
-  bool at_least = false;  // for a leak: not all were counted
+struct DeviceDetails {};
+
+struct LeakDetails {
+  uint64_t count = 0;     // of requests or handles
+  bool at_most = false;   // some of `deviating` have fewer
+  bool at_least = false;  // not all were counted
 };
 
 // How late one rank is, over the collectives in which every member waits for every other.
@@ -96,42 +109,26 @@ struct DataDetails {
   bool sizes_differ = false;  // kDrift: of that buffer
 };
 
+// What other code asks of a type of incident.
+enum class Trait : uint16_t {
+  kNone = 0,
+  kFact = 1,        // how a process ended or what MPI returned, even if other ranks may continue
+  kError = 2,       // wrong, whether or not ranks hang because of it
+  kByNumber = 4,    // it stops every member of the communicator from that number on
+  kOfOrder = 8,     // it rests on which calls came first: they may be lost
+  kOfSilence = 16,  // it rests on what no thread of a rank will do any more
+  kOfTime = 32,     // more time might resolve it
+  kOfMessages = 64,
+};
+constexpr Trait operator|(Trait a, Trait b) {
+  return static_cast<Trait>(static_cast<uint16_t>(a) | static_cast<uint16_t>(b));
+}
+
 struct Incident {
   enum class What : uint8_t {
-    kDeath,        // a process ended before the job did
-    kCalls,        // calls with one number that cannot match: operations or arguments
-    kShift,        // every call found a partner, but the histories of call sites are shifted
-    kLeft,         // the deviating side finalized, and the other needs it
-    kCycle,        // ranks wait in a ring; `deviating` is missing from a collective in it
-    kBehind,       // `deviating` has not arrived, and is outside every call
-    kMessage,      // a receive or send that no rank will answer
-    kAllArrived,   // all members are inside, all calls match, and none returns
-    kAbsent,       // the missing ranks have no trace
-    kHashes,       // rolling hashes differ, and the records are lost
-    kDeviceLag,    // devices of `deviating` have not begun or completed what others have
-    kMessageSize,  // a message whose two sides differ: `deviating` has the sender and the receiver
-    kStart,        // some wait in an initialization that `deviating` or `absent` have not entered
-    kGroup,        // group calls that do not balance
-    // A ring that completed. It would not have completed with unbuffered sends, and collectives
-    // that return only when all members have called them.
-    kBuffered,
-    kLast,         // the job moves, and `deviating` is always the last to arrive
-    kUnbalanced,   // all finalized, and `deviating` made fewer or more collectives than `agreeing`
-    kUnreceived,   // all finalized, and a message of `deviating` was never received
-    kRequestLeak,  // `deviating` finalized with requests that were never completed
-    kStartedLeak,  // persistent requests that were started
-    kPersistentLeak,  // persistent requests that were not started and never freed
-    kLeftover,        // `deviating` finalized with other objects that were not freed
-    kSites,           // calls with one number from different call sites
-    kWindow,          // `agreeing` are in the synchronization of a window, and no rank moves
-    kRejected,        // MPI rejected a call of `deviating` that `agreeing` need
-    kTimedOut,        // `deviating` had not finalized when the time was up
-    kNonFinite,       // the first NaN or infinity in a reduction came from `deviating`
-    kResults,         // `deviating` and `agreeing` have different results that must be equal
-    kLastBits,        // so, by rounding
-    kSameInputs,      // all ranks pass the same data to reductions
-    kDrift,           // data of `deviating` that was equal on all ranks, or is meant to be, differs
-    kCancelled,  // `agreeing` wait for requests that they have cancelled, and MPI does not return
+#define INCIDENT(identifier, ...) k##identifier,
+#include "collector/diagnosis/detectors/incidents.def"
+#undef INCIDENT
   };
   What what = What::kCalls;
   uint32_t communicator = kNoIndex;
@@ -144,31 +141,36 @@ struct Incident {
   std::vector<uint32_t> deviating;
   std::vector<uint32_t> agreeing;
   bool tie = false;
-  // kCalls: no rank's arguments match, not even its own; both sides are all ranks
-  bool everybody = false;
-  // For kCalls, and for kShift if calls with a later number cannot match. Its indices were resolved
-  // into the two lists above.
+  std::vector<int32_t> absent;  // world ranks without a trace
+  // Why two calls cannot match, if that is what went wrong. Its indices were resolved into the two
+  // sides above.
   Mismatch mismatch;
-  uint64_t repeated = 0;        // number of further incidents at the same lines
-  std::vector<int32_t> absent;  // world ranks
-  // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
-  // then.
-  std::vector<const Event*> calls;
-
-  ShiftDetails shift;                         // kShift
-  MessageDetails message;                     // kMessage
-  CircleDetails circle;                       // kCycle, kBuffered
-  CreationDetails creation;                   // kStart
-  SurplusDetails surplus;                     // kUnbalanced, kUnreceived, leaks
-  Lateness lateness;                          // kLast
-  DataDetails data;                           // kNonFinite to kDrift
-  uint64_t matching_until = 0;                // kHashes: the last number with equal hashes
-  std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
-
+  uint64_t repeated = 0;  // number of further incidents at the same lines
   // A representative call of each side. That of the deviating side may be on another communicator,
   // or MPI_Finalize; nullptr if it made none.
   const Event* deviating_event = nullptr;
   const Event* agreeing_event = nullptr;
+  // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
+  // then.
+  std::vector<const Event*> calls;
+  std::variant<CallDetails, WaitDetails, MessageDetails, EndDetails, StartDetails, DeviceDetails,
+               LeakDetails, Lateness, DataDetails>
+      details;
+
+  // The details of the incident's family; the defaults if it is of another family.
+  template <typename Details>
+  const Details& Of() const {
+    static const Details kDefaults;
+    const auto* own = std::get_if<Details>(&details);
+    return own != nullptr ? *own : kDefaults;
+  }
+  // For detectors, of the family of `what`.
+  template <typename Details>
+  Details& Set() {
+    return std::holds_alternative<Details>(details) ? std::get<Details>(details)
+                                                    : details.emplace<Details>();
+  }
+  bool Is(Trait trait) const;
 };
 
 // The result of comparing calls with one number, before it is known which ranks hang.

@@ -5,6 +5,17 @@
 
 namespace rollcall {
 
+bool Incident::Is(Trait trait) const {
+  using enum Trait;
+  constexpr Trait kTraits[] = {
+#define INCIDENT(identifier, details, traits) traits,
+#include "collector/diagnosis/detectors/incidents.def"
+#undef INCIDENT
+  };
+  const auto own = static_cast<uint16_t>(kTraits[static_cast<size_t>(what)]);
+  return (own & static_cast<uint16_t>(trait)) != 0;
+}
+
 AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {
   AlignedTrace aligned(trace, options);
   CallIncidents calls = FindCallIncidents(aligned);

@@ -284,23 +284,24 @@ class NonFiniteFinder {
     incident.communicator = histories.communicator;
     incident.sequence = what.sequence;
     incident.start = what.start;
-    incident.data.first = what;
-    incident.data.members = histories.members.size() + histories.absent.size();
-    incident.data.infected = std::move(infected);
-    incident.data.sampled = sampled_;
+    auto& details = incident.Set<DataDetails>();
+    details.first = what;
+    details.members = histories.members.size() + histories.absent.size();
+    details.infected = std::move(infected);
+    details.sampled = sampled_;
     for (const uint32_t p : origins) {
       incident.deviating.push_back(p);
-      incident.data.deviating_paths.push_back(first_[p]->what.call_path);
+      details.deviating_paths.push_back(first_[p]->what.call_path);
       unknown |= MayHaveBeenEarlier(p);
       const std::vector<Channel>& channels = analysis_.trace.processes[p].channels;
-      incident.data.from_messages |=
+      details.from_messages |=
           std::any_of(channels.begin(), channels.end(),
                       [](const Channel& channel) { return channel.received != 0; });
     }
-    incident.data.incomplete = unknown;
-    incident.data.overwritten = MinOrMaxIsLost();
+    details.incomplete = unknown;
+    details.overwritten = MinOrMaxIsLost();
     for (uint32_t p = 0; p < first_.size(); ++p) {
-      if (HadOneBefore(p, key, origins)) incident.data.earlier.push_back(p);
+      if (HadOneBefore(p, key, origins)) details.earlier.push_back(p);
     }
     for (const MemberHistory* history : finite) {
       const Event* event = history->At(what.sequence);
@@ -310,8 +311,7 @@ class NonFiniteFinder {
               : ReadOf(analysis_.trace.data[history->member->data], key, ring::DataSide::kInput);
       if (event == nullptr && input == nullptr) continue;
       incident.agreeing.push_back(history->process);
-      incident.data.agreeing_paths.push_back(input != nullptr ? input->call_path
-                                                              : event->call_path);
+      details.agreeing_paths.push_back(input != nullptr ? input->call_path : event->call_path);
     }
     const MemberHistory* own = analysis_.HistoryOf(histories.communicator, origins.front());
     incident.deviating_event = own == nullptr ? nullptr : own->At(what.sequence);
@@ -321,7 +321,7 @@ class NonFiniteFinder {
       const bool passed_on =
           std::any_of(touched.second.begin(), touched.second.end(),
                       [&](uint32_t p) { return first_[p]->communicator != communicator; });
-      if (passed_on) incident.data.later.push_back(communicator);
+      if (passed_on) details.later.push_back(communicator);
     }
     incidents_.push_back(std::move(incident));
   }

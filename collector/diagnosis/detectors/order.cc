@@ -346,8 +346,8 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   // If the histories are shifted, it is known which side made the calls that the other skipped:
   // that side did not leave a loop too early, but made a call that is new to the loop.
   const bool shifted = incident.what == Incident::What::kShift;
-  const bool deviating_may = !shifted || !incident.shift.extra;
-  const bool agreeing_may = !shifted || incident.shift.extra;
+  const bool deviating_may = !shifted || !incident.Of<CallDetails>().extra;
+  const bool agreeing_may = !shifted || incident.Of<CallDetails>().extra;
   if (x_here && deviating_may &&
       LeftLoop(analysis, *history_x, incident.sequence, *y, incident.deviating.front(),
                divergence.path_divergence.loops_a, divergence.path_divergence.sources_a,
@@ -360,7 +360,7 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
 
   // Decide which of the two is the conditional call.
   if (incident.what == Incident::What::kShift) {
-    divergence.skipped = !incident.shift.extra;
+    divergence.skipped = !incident.Of<CallDetails>().extra;
     return divergence;
   }
   const auto known = [&](const MemberHistory& history, const Event& event, bool before) {

@@ -53,6 +53,8 @@ struct Divergence {
   bool left_for_certain = false;
   // The loop's call is under a condition: the last iteration may have skipped it.
   bool conditional_in_loop = false;
+  // The leaving side may have skipped a call of the loop, and still be in it.
+  bool MayBeInLoop() const { return !left_for_certain || conditional_in_loop; }
   EnclosingLoop loop;  // from the source; without a path: from the history only, with this period:
   size_t period = 0;
   // How often both sides made the loop's call, as far as it is recorded: iterations if the lines of

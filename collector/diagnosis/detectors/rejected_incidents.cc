@@ -186,7 +186,7 @@ class RejectionFinder {
   }
 
   static void Name(Incident* incident, const Calls& calls) {
-    incident->rejected = calls;
+    incident->Set<EndDetails>().rejected = calls;
     incident->calls.clear();
     for (const RejectedCall* call : calls) incident->calls.push_back(&call->event);
     incident->deviating_event = incident->calls.front();
@@ -198,9 +198,9 @@ class RejectionFinder {
     std::vector<Incident> kept;
     for (Incident& incident : incidents_) {
       if (incident.what == What::kRejected) {
-        const auto key =
-            std::tuple(trace_.processes[incident.deviating.front()].world,
-                       analysis_.Op(*incident.deviating_event), incident.rejected.front()->error);
+        const auto key = std::tuple(trace_.processes[incident.deviating.front()].world,
+                                    analysis_.Op(*incident.deviating_event),
+                                    incident.Of<EndDetails>().rejected.front()->error);
         const auto [entry, added] = known.emplace(key, kept.size());
         if (!added) {
           Join(std::move(incident), &kept[entry->second]);
@@ -216,7 +216,7 @@ class RejectionFinder {
     for (size_t i = 0; i < from.deviating.size(); ++i) {
       if (Contains(to->deviating, from.deviating[i])) continue;
       to->deviating.push_back(from.deviating[i]);
-      to->rejected.push_back(from.rejected[i]);
+      to->Set<EndDetails>().rejected.push_back(from.Of<EndDetails>().rejected[i]);
       to->calls.push_back(from.calls[i]);
     }
     for (const uint32_t p : from.agreeing) {

@@ -73,7 +73,7 @@ class StartFinder {
     Incident incident;
     incident.what = What::kStart;
     incident.hangs = true;
-    incident.creation.expected = world.size < 0 ? 0 : static_cast<uint64_t>(world.size);
+    incident.Set<StartDetails>().expected = world.size < 0 ? 0 : static_cast<uint64_t>(world.size);
     std::vector<uint32_t> others;
     for (size_t rank = 0; rank < world.processes.size(); ++rank) {
       const uint32_t p = world.processes[rank];
@@ -200,7 +200,7 @@ class StartFinder {
   void AddWrong(const std::vector<uint32_t>& entrants, Incident incident) {
     const std::vector<uint32_t> inside = Inside(entrants);
     incident.what = What::kStart;
-    incident.creation.index = entrants.front();
+    incident.Set<StartDetails>().index = entrants.front();
     incident.mismatch.kind = MismatchKind::kCount;
     incident.hangs = !inside.empty() && analysis_.AllStill(inside);
     incidents_.push_back(std::move(incident));
@@ -228,8 +228,8 @@ class StartFinder {
     Incident incident;
     incident.what = What::kStart;
     incident.hangs = true;
-    incident.creation.index = entrants.front();
-    incident.creation.expected = first.size < 0 ? 0 : static_cast<uint64_t>(first.size);
+    incident.Set<StartDetails>().index = entrants.front();
+    incident.Set<StartDetails>().expected = first.size < 0 ? 0 : static_cast<uint64_t>(first.size);
     incident.agreeing = Inside(entrants);
     const std::vector<uint32_t> came = Processes(entrants);
     const std::vector<int32_t> expected = Expected(first, world);

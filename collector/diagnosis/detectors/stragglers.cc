@@ -77,7 +77,7 @@ bool Judge(const Analysis& analysis, const CommunicatorHistory& histories, Incid
     if (waits.size() * 100 < arrivals.collectives * kLastInPercent) continue;
     std::nth_element(waits.begin(), waits.begin() + static_cast<ptrdiff_t>(waits.size() / 2),
                      waits.end());
-    Lateness& lateness = incident->lateness;
+    Lateness& lateness = incident->Set<Lateness>();
     lateness = {.last = waits.size(),
                 .of = arrivals.collectives,
                 .median_ns = waits[waits.size() / 2],
@@ -115,7 +115,7 @@ void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents) 
     Incident incident;
     if (!Judge(analysis, histories, &incident)) continue;
     const auto [entry, added] = by_process.try_emplace(incident.deviating.front(), incident);
-    if (!added && incident.lateness.total_ns > entry->second.lateness.total_ns) {
+    if (!added && incident.Of<Lateness>().total_ns > entry->second.Of<Lateness>().total_ns) {
       entry->second = std::move(incident);
     }
   }

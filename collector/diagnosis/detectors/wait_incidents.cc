@@ -71,7 +71,8 @@ class Gatherer {
     incident.deviating_event =
         incident.deviating.empty() ? nullptr : analysis_.CurrentEvent(incident.deviating.front());
     if (what == What::kMessage) {
-      if (dependency.process == waiter) incident.message.unmarked = dependency.unmarked;
+      if (dependency.process == waiter)
+        incident.Set<MessageDetails>().unmarked = dependency.unmarked;
       // The call without an answer is wrong; the rank that should have answered may be innocent.
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);
@@ -355,7 +356,8 @@ void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* inc
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
     const bool other_cause =
-        incident.what == What::kMessage && !incident.message.mutual && !incident.agreeing.empty() &&
+        incident.what == What::kMessage && !incident.Of<MessageDetails>().mutual &&
+        !incident.agreeing.empty() &&
         std::all_of(incident.agreeing.begin(), incident.agreeing.end(), is_culprit) &&
         !SentAnother(analysis, incident);
     if (!other_cause) kept.push_back(incident);

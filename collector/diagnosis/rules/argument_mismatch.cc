@@ -50,7 +50,7 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
         fmt::format("rank {} sends {} to rank {}, which receives {}",
                     analysis.RankOf(incident.deviating.front()), mismatch.deviating_value,
                     analysis.RankOf(incident.deviating.back()), mismatch.agreeing_value);
-  } else if (incident.everybody) {
+  } else if (incident.Of<CallDetails>().everybody) {
     finding.title = fmt::format("{} all send {} and expect {} in {}", RanksPhrase(deviating),
                                 mismatch.deviating_value, mismatch.agreeing_value, call);
   } else if (mismatch.pair) {

@@ -14,13 +14,13 @@ std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& inc
   Finding finding = Draft(analysis, incident, VerdictKind::kDesync);
   finding.operation = Operation::kNone;  // the rings have lost which one it was
   finding.sites.clear();
-  finding.sequence = incident.matching_until + 1;
+  finding.sequence = incident.Of<CallDetails>().matching_until + 1;
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   finding.title =
       fmt::format("the calls of {} and {} on {} diverge between #{} and #{}",
                   RanksPhrase(deviating), RanksPhrase(analysis.RanksOf(incident.agreeing)),
-                  analysis.CommunicatorName(incident.communicator), incident.matching_until + 1,
-                  incident.sequence);
+                  analysis.CommunicatorName(incident.communicator),
+                  incident.Of<CallDetails>().matching_until + 1, incident.sequence);
   finding.why = "the hashes of all calls so far differ; the records of that time are overwritten";
   finding.fix =
       "run again with a larger ring, so that the first differing call stays recorded; all later "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/describe.h"
@@ -11,17 +12,10 @@
 namespace rollcall {
 namespace {
 
-const Thread* Unbalanced(const Process& process) {
-  for (const Thread& thread : process.threads) {
-    if (thread.group.depth > 0 || thread.group.stray_ends > 0) return &thread;
-  }
-  return nullptr;
-}
-
 // Where the group was opened, or closed once too often; ranks at one place share a site.
 void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, Finding* finding) {
   for (const uint32_t p : processes) {
-    const Thread* thread = Unbalanced(analysis.trace.processes[p]);
+    const Thread* thread = UnbalancedThread(analysis.trace.processes[p]);
     if (thread == nullptr) continue;
     const GroupNesting& group = thread->group;
     Site site;
@@ -70,13 +64,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
   finding.why =
       "the operations between ncclGroupStart and ncclGroupEnd are launched by the outermost "
       "ncclGroupEnd";
-  const uint32_t p = incident.deviating.front();
-  const Thread* thread = Unbalanced(analysis.trace.processes[p]);
-  const bool runs = analysis.graph.processes[p].activity == Activity::kRunning;
-  if (thread != nullptr && (thread->group.depth == 1 || runs)) {
-    // It may be between the two calls: the group may be closed by the next call.
-    finding.certainty = Certainty::kSuspected;
-    LimitKindCertainty(finding.certainty, &finding);
+  if (MayStillCloseGroup(analysis, incident)) {
     finding.notes.emplace_back("it may also be blocked between the two calls: see its stack");
   }
   return finding;

@@ -11,9 +11,10 @@ std::optional<Finding> JudgeIdenticalInputs(const Analysis& analysis, const Inci
                                             const Divergence&) {
   if (incident.what != Incident::What::kSameInputs) return std::nullopt;
   Finding finding = DraftOfData(analysis, incident, VerdictKind::kIdenticalInputs);
-  finding.title = fmt::format(
-      "all {} ranks passed equal data to {} and to the {} calls before it", incident.data.members,
-      NumberedCall(analysis, incident, finding.operation), incident.data.calls - 1);
+  finding.title = fmt::format("all {} ranks passed equal data to {} and to the {} calls before it",
+                              incident.Of<DataDetails>().members,
+                              NumberedCall(analysis, incident, finding.operation),
+                              incident.Of<DataDetails>().calls - 1);
   finding.why =
       "the sum of equal parts is that of one part, times the number of ranks: they seem to work on "
       "the same data";

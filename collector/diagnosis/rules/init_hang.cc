@@ -15,7 +15,7 @@ namespace {
 // Every rank that called it, with its arguments.
 void AddCreationSites(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const Trace& trace = analysis.trace;
-  const uint64_t key = trace.creations[incident.creation.index].key;
+  const uint64_t key = trace.creations[incident.Of<StartDetails>().index].key;
   std::set<int32_t> came;
   for (const Creation& creation : trace.creations) {
     if (creation.key == key) came.insert(analysis.RankOf(creation.process));
@@ -87,7 +87,7 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
     finding->fix = "make the id on one rank, and give it to all others";
   } else if (!incident.deviating.empty()) {
     finding->title = fmt::format("{}; {} never reached it", waits, RanksPhrase(finding->culprits));
-    finding->why = fmt::format("all {} ranks must call it", incident.creation.expected);
+    finding->why = fmt::format("all {} ranks must call it", incident.Of<StartDetails>().expected);
   } else if (!incident.absent.empty()) {
     finding->title =
         fmt::format("{}; there is no trace of {}", waits, RanksPhrase(incident.absent));
@@ -98,13 +98,13 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
         "check whether {} {} started, and where: the launcher's list of hosts, its log, the "
         "program's own start-up before it initializes",
         RanksPhrase(incident.absent), incident.absent.size() == 1 ? "was" : "were");
-  } else if (incident.creation.expected > incident.agreeing.size()) {
+  } else if (incident.Of<StartDetails>().expected > incident.agreeing.size()) {
     finding->title = fmt::format("{}: {} of {} ranks arrived", waits, incident.agreeing.size(),
-                                 incident.creation.expected);
+                                 incident.Of<StartDetails>().expected);
     finding->why = "which other ranks are expected is not recorded";
-  } else if (incident.creation.expected > 0) {
+  } else if (incident.Of<StartDetails>().expected > 0) {
     finding->title = fmt::format("all {} ranks are inside {}, and none returns",
-                                 incident.creation.expected, call);
+                                 incident.Of<StartDetails>().expected, call);
     finding->why = "all ranks have arrived: the start-up itself does not complete";
     finding->fix =
         "check what is below the program: the chosen network interfaces, the launcher's own "
@@ -122,15 +122,15 @@ std::optional<Finding> JudgeInitHang(const Analysis& analysis, const Incident& i
   const bool starts = incident.what == Incident::What::kStart;
   if (!starts) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInitHang);
-  const std::string call = incident.creation.index != kNoIndex
-                               ? analysis.trace.creations[incident.creation.index].call
+  const std::string call = incident.Of<StartDetails>().index != kNoIndex
+                               ? analysis.trace.creations[incident.Of<StartDetails>().index].call
                                : OperationName(finding.operation);
   if (incident.mismatch) {
     SayWhoPassedWhat(analysis, incident, call, &finding);
   } else {
     SayWhoIsMissing(analysis, incident, call, &finding);
   }
-  if (incident.creation.index != kNoIndex) AddCreationSites(analysis, incident, &finding);
+  if (incident.Of<StartDetails>().index != kNoIndex) AddCreationSites(analysis, incident, &finding);
   return finding;
 }
 

@@ -35,11 +35,11 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
                                             const Divergence&) {
   if (incident.what != Incident::What::kRejected) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInvalidArgument, true);
-  const RejectedCall& first = *incident.rejected.front();
+  const RejectedCall& first = *incident.Of<EndDetails>().rejected.front();
   const ErrorClassInfo error = InfoOf(first.error);
   std::vector<std::string> values;
   std::string allowed;
-  for (const RejectedCall* call : incident.rejected) {
+  for (const RejectedCall* call : incident.Of<EndDetails>().rejected) {
     auto bad = FindBadArgument(analysis.trace, call->event, call->error);
     // A null datatype is also reported as an invalid reduction operation: none is defined for it.
     if (!bad) bad = FindBadArgument(analysis.trace, call->event);

@@ -12,12 +12,12 @@ std::string LeakTitle(const Analysis& analysis, const Incident& incident, const 
                       std::string_view thing, std::string_view made, std::string_view done) {
   const SourceFrame frame = analysis.sites.UserFrame(incident.deviating_event->call_path);
   const std::string place = PlaceText(frame);
-  const bool one = incident.surplus.count == 1;
+  const bool one = incident.Of<LeakDetails>().count == 1;
   std::string title = fmt::format("{}{} {}{} {} {}{}{} {} never {}",
-                                  incident.surplus.at_least  ? "at least "
-                                  : incident.surplus.at_most ? "up to "
-                                                             : "",
-                                  incident.surplus.count, thing, one ? "" : "s", made,
+                                  incident.Of<LeakDetails>().at_least  ? "at least "
+                                  : incident.Of<LeakDetails>().at_most ? "up to "
+                                                                       : "",
+                                  incident.Of<LeakDetails>().count, thing, one ? "" : "s", made,
                                   OperationName(finding.operation),
                                   place.empty()     ? ""
                                   : frame.line == 0 ? " in "

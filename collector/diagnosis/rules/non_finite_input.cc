@@ -35,7 +35,7 @@ std::string SpreadText(const Analysis& analysis, const DataDetails& data) {
 std::optional<Finding> JudgeNonFiniteInput(const Analysis& analysis, const Incident& incident,
                                            const Divergence&) {
   if (incident.what != Incident::What::kNonFinite) return std::nullopt;
-  const DataDetails& data = incident.data;
+  const DataDetails& data = incident.Of<DataDetails>();
   const FirstNonFinite& first = data.first;
   Finding finding = DraftOfData(analysis, incident, VerdictKind::kNonFiniteInput);
   const std::string value = NonFiniteText(analysis.trace, first);

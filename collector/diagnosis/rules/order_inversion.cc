@@ -11,7 +11,8 @@ namespace rollcall {
 
 std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incident& incident,
                                            const Divergence&) {
-  if (incident.what != Incident::What::kCycle || !incident.circle.crossed) return std::nullopt;
+  if (incident.what != Incident::What::kCycle || !incident.Of<WaitDetails>().crossed)
+    return std::nullopt;
   const Event* other = incident.deviating_event;
   if (other == nullptr || other->sequence == 0 || other->member == kNoIndex) {
     return std::nullopt;
@@ -26,7 +27,6 @@ std::optional<Finding> JudgeOrderInversion(const Analysis& analysis, const Incid
   finding.why = fmt::format(
       "each side waits for the other, in {} and in {}; neither call is wrong by itself",
       NumberedCall(analysis, incident, finding.operation), OtherCall(analysis, incident, *other));
-  LimitKindCertainty(Certainty::kLikely, &finding);
   return finding;
 }
 

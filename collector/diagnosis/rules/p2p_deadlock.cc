@@ -36,11 +36,11 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
   finding.title = fmt::format(
       "{} wait for each other in a cycle, which completes only because {}{} does not wait for the "
       "others",
-      ranks, incident.circle.buffered ? "MPI buffers a send, or because " : "", call);
+      ranks, incident.Of<WaitDetails>().buffered ? "MPI buffers a send, or because " : "", call);
   finding.why = fmt::format(
       "{} may wait until every member has called it (MPI 4.0, 6.14){}; if it does, each of them "
       "waits for the next one",
-      call, incident.circle.buffered ? ", and a standard send for its receive" : "");
+      call, incident.Of<WaitDetails>().buffered ? ", and a standard send for its receive" : "");
   finding.fix =
       messages ? "make the collective before the message on every rank, or after it on every rank"
                : "call the collectives in one order on every rank";
@@ -53,7 +53,8 @@ Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
 std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident& incident,
                                         const Divergence&) {
   if (incident.what == Incident::What::kBuffered) return JudgeBuffered(analysis, incident);
-  if (incident.what != Incident::What::kMessage || !incident.message.mutual) return std::nullopt;
+  if (incident.what != Incident::What::kMessage || !incident.Of<MessageDetails>().mutual)
+    return std::nullopt;
   if (incident.deviating_event == nullptr) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pDeadlock);
   std::set<std::string> operations;
@@ -70,7 +71,6 @@ std::optional<Finding> JudgeP2pDeadlock(const Analysis& analysis, const Incident
                              : fmt::format("{} wait for messages from each other, in a cycle",
                                            RanksPhrase(analysis.RanksOf(incident.deviating)));
   finding.why = "each of them waits for an action that only another of them can take";
-  if (collective) LimitKindCertainty(Certainty::kLikely, &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "a send is in the cycle: smaller messages, which MPI buffers, hide it");

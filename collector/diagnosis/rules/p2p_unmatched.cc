@@ -55,12 +55,13 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
 // All ranks finalized, and a message was sent and never received.
 Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
-  finding.title = fmt::format(
-      "{} sent {} {} that {} never received", RanksPhrase(analysis.RanksOf(incident.deviating)),
-      RanksPhrase(analysis.RanksOf(incident.agreeing)),
-      incident.surplus.count == 1 ? "a message"
-                                  : fmt::format("{} messages", incident.surplus.count),
-      incident.surplus.count == 1 ? "was" : "were");
+  finding.title = fmt::format("{} sent {} {} that {} never received",
+                              RanksPhrase(analysis.RanksOf(incident.deviating)),
+                              RanksPhrase(analysis.RanksOf(incident.agreeing)),
+                              incident.Of<MessageDetails>().count == 1
+                                  ? "a message"
+                                  : fmt::format("{} messages", incident.Of<MessageDetails>().count),
+                              incident.Of<MessageDetails>().count == 1 ? "was" : "were");
   finding.why = fmt::format(
       "on {}, more messages were sent than received with the same tag, and no receive is pending",
       analysis.CommunicatorName(incident.communicator));
@@ -73,7 +74,7 @@ Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Findin
   finding.title =
       fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
                   RanksPhrase(finding.culprits), CallText(analysis, *incident.deviating_event),
-                  incident.message.unmarked);
+                  incident.Of<MessageDetails>().unmarked);
   finding.why =
       "a partitioned send completes when all of its partitions are marked ready, and no other "
       "thread can mark them";
@@ -180,10 +181,11 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
         "than the other expects. Which one is not recorded";
     return finding;
   }
-  if (incident.message.unmarked != 0) return JudgeUnmarked(analysis, incident, std::move(finding));
+  if (incident.Of<MessageDetails>().unmarked != 0)
+    return JudgeUnmarked(analysis, incident, std::move(finding));
   const uint32_t waiter = incident.deviating.front();
   const std::string call = CallText(analysis, *incident.deviating_event);
-  if (incident.message.itself) {
+  if (incident.Of<MessageDetails>().itself) {
     finding.title = fmt::format("rank {} waits for itself in {}", analysis.RankOf(waiter), call);
     finding.why =
         "no other rank can answer it, and this rank is blocked in a call that waits for it";

@@ -27,7 +27,7 @@ bool Fits(const Incident& incident, const Divergence& divergence) {
     case Incident::What::kShift:
       return true;
     case Incident::What::kCycle:
-      return !incident.circle.crossed;
+      return !incident.Of<WaitDetails>().crossed;
     case Incident::What::kLeft:
       // Few ranks are left in a call that most never made; or the ranks went past the call, on the
       // way to a later MPI_Finalize. If they are before the call, the kind is finalized-early.
@@ -150,11 +150,12 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(divergence);
-  if (incident.what == Incident::What::kShift && incident.shift.each_time) {
+  if (incident.what == Incident::What::kShift && incident.Of<CallDetails>().each_time) {
     finding.why += "; from there on the histories differ by this call alone";
   } else if (incident.what == Incident::What::kShift) {
     finding.why += fmt::format("; from there on the histories are equal when shifted by {} call{}",
-                               incident.shift.calls, incident.shift.calls == 1 ? "" : "s");
+                               incident.Of<CallDetails>().shifted_by,
+                               incident.Of<CallDetails>().shifted_by == 1 ? "" : "s");
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
@@ -166,7 +167,6 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                         OperationName(finding.operation)));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }
-  LimitKindCertainty(divergence.order_open ? Certainty::kSuspected : Certainty::kLikely, &finding);
   std::string condition = ConditionNote(analysis, incident, divergence);
   if (!condition.empty()) finding.notes.push_back(std::move(condition));
   return finding;

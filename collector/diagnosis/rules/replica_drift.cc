@@ -11,7 +11,7 @@ namespace rollcall {
 std::optional<Finding> JudgeReplicaDrift(const Analysis& analysis, const Incident& incident,
                                          const Divergence&) {
   if (incident.what != Incident::What::kDrift) return std::nullopt;
-  const DataDetails& data = incident.data;
+  const DataDetails& data = incident.Of<DataDetails>();
   Finding finding = DraftOfData(analysis, incident, VerdictKind::kReplicaDrift);
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);

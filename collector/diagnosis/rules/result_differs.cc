@@ -28,7 +28,7 @@ std::string TransferText(const DataDetails& data, const std::vector<int32_t>& de
 std::optional<Finding> JudgeResultDiffers(const Analysis& analysis, const Incident& incident,
                                           const Divergence&) {
   if (incident.what != Incident::What::kResults) return std::nullopt;
-  const DataDetails& data = incident.data;
+  const DataDetails& data = incident.Of<DataDetails>();
   Finding finding = DraftOfData(analysis, incident, VerdictKind::kResultDiffers);
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);

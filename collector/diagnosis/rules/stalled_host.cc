@@ -43,8 +43,6 @@ const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>&
 // No NCCL operation is left on their devices, and yet their hosts wait for them.
 Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const Event& wait) {
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
-  finding.certainty = std::max(finding.certainty, Certainty::kSuspected);
-  LimitKindCertainty(finding.certainty, &finding);
   const bool one = finding.culprits.size() == 1;
   finding.title = fmt::format(
       "the GPU{} of {} {} busy with other work of {} own: {} host{} in {} and never reached {}, "

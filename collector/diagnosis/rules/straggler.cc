@@ -13,7 +13,7 @@ std::optional<Finding> JudgeStraggler(const Analysis& analysis, const Incident& 
                                       const Divergence&) {
   if (incident.what != Incident::What::kLast) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kStraggler);
-  const Lateness& lateness = incident.lateness;
+  const Lateness& lateness = incident.Of<Lateness>();
   finding.title = fmt::format(
       "{} arrived last at {} of {} collectives on {}; each time the other ranks waited {:.1f} ms "
       "for it alone",

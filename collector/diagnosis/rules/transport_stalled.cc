@@ -1,9 +1,9 @@
 // docs/verdicts/transport-stalled.md
 #include <fmt/format.h>
 
+#include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
-#include "collector/diagnosis/wording/certainty.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"

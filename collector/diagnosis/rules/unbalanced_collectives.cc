@@ -23,7 +23,7 @@ std::optional<Finding> JudgeUnbalancedCollectives(const Analysis& analysis,
   finding.why = fmt::format(
       "all of them have finalized, and the collectives that they made on the communicator differ "
       "by {}",
-      incident.surplus.count);
+      incident.Of<CallDetails>().difference);
   finding.notes.emplace_back(
       "it did not hang here: the call returned before the other ranks reached it");
   return finding;

@@ -34,7 +34,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
        (incident.mismatch.kind == MismatchKind::kOperation || divergence.separate_calls)) ||
       incident.what == Incident::What::kShift || incident.what == Incident::What::kLeft ||
       incident.what == Incident::What::kUnbalanced ||
-      (incident.what == Incident::What::kCycle && !incident.circle.crossed);
+      (incident.what == Incident::What::kCycle && !incident.Of<WaitDetails>().crossed);
   if (!fits) return std::nullopt;
   Finding finding =
       Draft(analysis, incident, VerdictKind::kUnevenIterations, !divergence.deviating_left);
@@ -73,10 +73,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }
-  // No record shows that only the number of iterations differs.
-  const bool open = !divergence.left_for_certain || divergence.conditional_in_loop;
-  LimitKindCertainty(open ? Certainty::kSuspected : Certainty::kLikely, &finding);
-  if (open) {
+  if (divergence.MayBeInLoop()) {
     finding.notes.push_back(fmt::format("either {} left the loop a round earlier than {}",
                                         RanksPhrase(left), RanksPhrase(stayed)));
     finding.notes.push_back(

@@ -16,11 +16,13 @@ namespace rollcall {
 namespace {
 
 std::string CallOf(const Analysis& analysis, const Incident& incident) {
-  if (!incident.data.replica.empty()) {
-    return fmt::format("rollcall_replica \"{}\" #{}", incident.data.replica, incident.sequence);
+  if (!incident.Of<DataDetails>().replica.empty()) {
+    return fmt::format("rollcall_replica \"{}\" #{}", incident.Of<DataDetails>().replica,
+                       incident.sequence);
   }
   if (incident.deviating_event != nullptr) return CallText(analysis, *incident.deviating_event);
-  return fmt::format("{} #{}", OperationName(incident.data.first.operation), incident.sequence);
+  return fmt::format("{} #{}", OperationName(incident.Of<DataDetails>().first.operation),
+                     incident.sequence);
 }
 
 void AddDataSites(const Analysis& analysis, const Incident& incident,
@@ -65,16 +67,17 @@ uint64_t UnreadBuffers(const MemberData& data) {
 
 Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictKind kind) {
   Finding finding = Draft(analysis, incident, kind);
-  if (finding.operation == Operation::kNone) finding.operation = incident.data.first.operation;
+  if (finding.operation == Operation::kNone)
+    finding.operation = incident.Of<DataDetails>().first.operation;
   // That a rank ended since has nothing to do with it.
   finding.culprit_gone = false;
   finding.sites.clear();
-  AddDataSites(analysis, incident, incident.agreeing, incident.data.agreeing_paths, false,
-               &finding.sites);
-  AddDataSites(analysis, incident, incident.deviating, incident.data.deviating_paths, !incident.tie,
-               &finding.sites);
+  AddDataSites(analysis, incident, incident.agreeing, incident.Of<DataDetails>().agreeing_paths,
+               false, &finding.sites);
+  AddDataSites(analysis, incident, incident.deviating, incident.Of<DataDetails>().deviating_paths,
+               !incident.tie, &finding.sites);
   for (Site& site : finding.sites) Normalize(&site.ranks);
-  if (incident.data.sampled) {
+  if (incident.Of<DataDetails>().sampled) {
     finding.notes.emplace_back("a part of the data was read (--data=sampled)");
   }
   return finding;
@@ -127,7 +130,7 @@ void AddDataCoverage(const Trace& trace, Report* report) {
 }
 
 std::string DifferenceText(const Incident& incident) {
-  const DataDifference& difference = incident.data.difference;
+  const DataDifference& difference = incident.Of<DataDetails>().difference;
   const std::string_view unit = ElementBytes(difference.type_class) == 1 ? "byte" : "element";
   if (!difference.exact) {
     return difference.element == difference.last

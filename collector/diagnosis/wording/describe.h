@@ -14,9 +14,6 @@ namespace rollcall {
 Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
               bool deviating_operation = false);
 
-// Limits the certainty of the kind to `limit`: the cause is a conclusion.
-void LimitKindCertainty(Certainty limit, Finding* finding);
-
 // Whether a rank of the deviating side is in a send that MPI may buffer: with a buffer it would
 // return, and the mistake would not show.
 bool BufferHides(const Analysis& analysis, const Incident& incident);

@@ -132,7 +132,7 @@ class SiteList {
     }
     const Event* event = CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process,
                                      incident_.start);
-    return incident_.circle.crossed && event == analysis_.CurrentEvent(process)
+    return incident_.Of<WaitDetails>().crossed && event == analysis_.CurrentEvent(process)
                ? PlaceInOrder(analysis_, process)
                : event;
   }

@@ -38,17 +38,7 @@ std::set<uint32_t> Reach(const WaitGraph& graph, const std::vector<uint32_t>& fr
 
 }  // namespace
 
-void AddWaitingSet(const Analysis& analysis, const Incident& incident,
-                   const std::vector<uint32_t>& waiting, Finding* finding) {
-  if (!incident.hangs) return;
-  std::vector<uint32_t> set = waiting;
-  // A rank with a mismatched call need not wait itself for the hang to be one. Otherwise the
-  // culprits' own wait counts: in a ring, or for a message that no rank sends.
-  const bool mismatch =
-      incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift;
-  for (const uint32_t process : incident.deviating) {
-    if (!mismatch && analysis.Waits(process)) set.push_back(process);
-  }
+void AddWaitingSet(const Analysis& analysis, const std::vector<uint32_t>& set, Finding* finding) {
   finding->waiting_set = analysis.RanksOf(set);
   const std::set<uint32_t> reached = Reach(analysis.graph, set);
   finding->awaited =

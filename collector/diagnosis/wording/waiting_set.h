@@ -5,16 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
 
-// Fills in Finding::waiting_set and awaited. `waiting`: the processes of Finding::waiting.
-void AddWaitingSet(const Analysis& analysis, const Incident& incident,
-                   const std::vector<uint32_t>& waiting, Finding* finding);
+// Fills in Finding::waiting_set and awaited. `set`: as WaitingSet() of detectors/waiting.h.
+void AddWaitingSet(const Analysis& analysis, const std::vector<uint32_t>& set, Finding* finding);
 
 // The processes of some ranks of the finding's world, without those that have no trace.
 std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,

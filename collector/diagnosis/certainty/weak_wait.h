@@ -1,7 +1,7 @@
 // Hangs that rest on ranks that may continue by themselves: their certainty, and when they are
 // reported.
-#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WEAK_WAIT_H_
-#define ROLLCALL_COLLECTOR_DIAGNOSIS_WEAK_WAIT_H_
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_WEAK_WAIT_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_WEAK_WAIT_H_
 
 #include <cstdint>
 #include <optional>
@@ -32,9 +32,6 @@ struct WeakWait {
 // rests on none.
 std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& incident);
 
-// Limits the certainty of `finding` to that of `wait`, which must have one, and notes why.
-void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding);
-
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WEAK_WAIT_H_
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_WEAK_WAIT_H_

@@ -1,13 +1,9 @@
-#include "collector/diagnosis/weak_wait.h"
-
-#include <fmt/format.h>
+#include "collector/diagnosis/certainty/weak_wait.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "collector/diagnosis/graph/stillness.h"
-#include "collector/diagnosis/wording/describe.h"
-#include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
@@ -124,24 +120,6 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
     if (firmest != Manner::kByPolling) return std::nullopt;
   }
   return JudgeWeakWait(analysis, involved);
-}
-
-void Weaken(const Analysis& analysis, const WeakWait& wait, Finding* finding) {
-  finding->certainty = std::max(finding->certainty, *wait.certainty);
-  if (BasisOf(finding->kind) != KindBasis::kFact) LimitKindCertainty(finding->certainty, finding);
-  const auto note = [&](const std::vector<uint32_t>& who, const char* one, const char* several,
-                        const char* what) {
-    if (who.empty()) return;
-    const std::vector<int32_t> ranks = analysis.RanksOf(who);
-    finding->notes.push_back(
-        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
-  };
-  note(wait.polling, "waits", "wait", "by polling");
-  note(wait.with_threads, "has", "have", "another thread that never called MPI and might act");
-  note(wait.unseen, "has", "have", "threads that could not be examined");
-  note(wait.uncounted, "waits", "wait",
-       "for a message that may have been sent or received already: more tags are in use than a "
-       "ring can count (ROLLCALL_RING_KIB enlarges it)");
 }
 
 }  // namespace rollcall

@@ -1,0 +1,131 @@
+#include "collector/diagnosis/certainty/cause.h"
+
+#include <algorithm>
+
+#include "collector/diagnosis/certainty/doubts.h"
+
+namespace rollcall {
+namespace {
+
+// This many equal calls in a row show that two histories are not shifted against each other.
+constexpr uint64_t kEnoughCalls = 16;
+
+// The ranks may have diverged before the oldest recorded calls: which of their calls was the first
+// mismatch is then unknown.
+bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
+  if (incident.Of<MessageDetails>().rests_on_order) {
+    return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+      const std::vector<Thread>& threads = analysis.trace.processes[p].threads;
+      return analysis.Timeline(p).size() < kEnoughCalls &&
+             std::any_of(threads.begin(), threads.end(), [](const Thread& thread) {
+               return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+             });
+    });
+  }
+  if (!incident.Is(Trait::kOfOrder) || incident.communicator == kNoIndex) return false;
+  if (incident.deviating.empty() || incident.agreeing.empty()) return false;
+  const MemberHistory* a = analysis.HistoryOf(incident.communicator, incident.deviating.front());
+  const MemberHistory* b = analysis.HistoryOf(incident.communicator, incident.agreeing.front());
+  if (a == nullptr || b == nullptr) return false;
+  const uint64_t first = std::max(a->first, b->first);
+  if (first == 1) return false;
+  for (const Checkpoint& x : a->member->checkpoints) {
+    const bool between = x.sequence + 1 >= first && x.sequence < incident.sequence;
+    if (!between || x.path_hash == 0) continue;
+    for (const Checkpoint& y : b->member->checkpoints) {
+      if (x.sequence == y.sequence && x.semantic_hash == y.semantic_hash &&
+          x.path_hash == y.path_hash) {
+        return false;
+      }
+    }
+  }
+  return incident.what == Incident::What::kShift ? incident.sequence == first
+                                                 : incident.sequence < first + kEnoughCalls;
+}
+
+// --- Evidence: each function answers one question.
+
+struct Case {
+  const Analysis& analysis;
+  const Incident& incident;
+  const Divergence& divergence;
+  VerdictKind kind;
+};
+
+constexpr bool IsAConclusion(const Case&) { return true; }
+
+bool MayMakeItLater(const Case& of) { return of.divergence.order_open; }
+
+// No record shows that only the number of iterations differs.
+bool MayStillBeInTheLoop(const Case& of) { return of.divergence.MayBeInLoop(); }
+
+bool HasCollective(const Case& of) {
+  const std::vector<uint32_t>& ring = of.incident.deviating;
+  return std::any_of(ring.begin(), ring.end(), [&](uint32_t process) {
+    const Event* stands = of.analysis.CurrentEvent(process);
+    return stands != nullptr && stands->sequence != 0;
+  });
+}
+
+bool MayRestOnLostOrder(const Case& of) {
+  const bool on_order =
+      BasisOf(of.kind) == KindBasis::kOrder || of.incident.Of<MessageDetails>().rests_on_order;
+  return on_order && MayHaveBegunEarlier(of.analysis, of.incident);
+}
+
+// --- The table: each row whose evidence holds limits the word for the cause, which is a
+// conclusion.
+
+constexpr VerdictKind kAnyKind{0xff};
+
+struct Limit {
+  VerdictKind kind;
+  bool (*holds)(const Case&);
+  Certainty most;
+  const char* note = nullptr;
+};
+
+constexpr Limit kLimits[] = {
+    {VerdictKind::kRankConditionalCollective, IsAConclusion, Certainty::kLikely},
+    {VerdictKind::kRankConditionalCollective, MayMakeItLater, Certainty::kSuspected},
+    {VerdictKind::kUnevenIterations, IsAConclusion, Certainty::kLikely},
+    {VerdictKind::kUnevenIterations, MayStillBeInTheLoop, Certainty::kSuspected},
+    {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
+    {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
+    {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
+     "it may have begun before the oldest recorded calls"},
+};
+
+void Lower(Certainty most, Certainty* certainty) { *certainty = std::max(*certainty, most); }
+
+}  // namespace
+
+bool IsFact(const Analysis& analysis, const Incident& incident) {
+  return incident.Is(Trait::kFact) &&
+         (incident.what != Incident::What::kRejected || AnyGone(analysis.trace, incident));
+}
+
+bool AnyGone(const Trace& trace, const Incident& incident) {
+  return !incident.tie && std::any_of(incident.deviating.begin(), incident.deviating.end(),
+                                      [&](uint32_t p) { return IsGone(trace.processes[p]); });
+}
+
+void SettleCertainty(const Analysis& analysis, const Incident& incident,
+                     const Divergence& divergence, Finding* finding) {
+  Lower(finding->certainty, &finding->kind_certainty);
+  const Case of{analysis, incident, divergence, finding->kind};
+  for (const Limit& limit : kLimits) {
+    if ((limit.kind != kAnyKind && limit.kind != of.kind) || !limit.holds(of)) continue;
+    Lower(limit.most, &finding->kind_certainty);
+    if (limit.note != nullptr) finding->notes.emplace_back(limit.note);
+  }
+  // A fact needs no hang once the job is over.
+  if (incident.mismatch || (analysis.options.job_ended && IsFact(analysis, incident))) return;
+  const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
+  if (!weak || !weak->certainty) return;
+  Lower(*weak->certainty, &finding->certainty);
+  if (!incident.Is(Trait::kFact)) Lower(finding->certainty, &finding->kind_certainty);
+  AddDoubts(analysis, *weak, finding);
+}
+
+}  // namespace rollcall

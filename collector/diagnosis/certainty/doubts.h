@@ -1,0 +1,18 @@
+// Why a finding is not proven, in words.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_DOUBTS_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_DOUBTS_H_
+
+#include "collector/diagnosis/certainty/weak_wait.h"
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
+
+namespace rollcall {
+
+// Notes what the records lack, so that the reader can correct it.
+void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
+// Notes who may continue by itself.
+void AddDoubts(const Analysis& analysis, const WeakWait& wait, Finding* finding);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_DOUBTS_H_

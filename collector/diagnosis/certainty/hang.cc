@@ -1,0 +1,288 @@
+#include "collector/diagnosis/certainty/hang.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collector/diagnosis/graph/deaths.h"
+#include "collector/matching/match_rules.h"
+#include "collector/model/rejections.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// --- Evidence: each function answers one question.
+
+constexpr bool Always(const HangCase&) { return true; }
+
+// It was observed how the process ended, and that no other death came first.
+bool EndIsCertain(const HangCase& of) {
+  const Trace& trace = of.analysis.trace;
+  const Process& process = trace.processes[of.incident.deviating.front()];
+  // A rank on its way to MPI_Finalize may still call MPI.
+  if (process.exception) return process.phase >= ring::Phase::kFinalizing || IsGone(process);
+  const bool seen = process.end.how == ProcessEnd::How::kExited ||
+                    process.end.how == ProcessEnd::How::kSignaled ||
+                    process.exit_mark != ring::ExitMark::kNone;
+  return seen && IsFirstDeathCertain(trace, process);
+}
+
+bool IsStuckByTheStandard(const HangCase& of, uint32_t p) { return of.analysis.IsStuckStrictly(p); }
+
+bool OneWaitsForGood(const HangCase& of) {
+  return std::any_of(of.waiting.begin(), of.waiting.end(),
+                     [&](uint32_t p) { return IsStuckByTheStandard(of, p); });
+}
+
+bool OneIsStuck(const HangCase& of) {
+  const std::vector<uint32_t>& deviating = of.incident.deviating;
+  return OneWaitsForGood(of) || std::any_of(deviating.begin(), deviating.end(), [&](uint32_t p) {
+           return IsStuckByTheStandard(of, p);
+         });
+}
+
+bool AllAreStuck(const HangCase& of) {
+  const std::vector<uint32_t>& deviating = of.incident.deviating;
+  return std::all_of(deviating.begin(), deviating.end(),
+                     [&](uint32_t p) { return IsStuckByTheStandard(of, p); });
+}
+
+// For a call that returned, the rejection is recorded; that it is why the others wait is certain
+// only if no other process can release them.
+bool RejectionIsCertain(const HangCase& of) {
+  for (const uint32_t p : of.incident.deviating) {
+    if (of.analysis.trace.processes[p].records_unreadable != 0) return false;
+  }
+  const auto& rejected = of.incident.Of<EndDetails>().rejected;
+  return std::all_of(rejected.begin(), rejected.end(), [&](const RejectedCall* call) {
+    return call->open ? FindBadArgument(of.analysis.trace, call->event).has_value()
+                      : OneWaitsForGood(of);
+  });
+}
+
+// No record of a call on this communicator can be missing or out of order.
+bool IsWellRecorded(const HangCase& of) {
+  const Incident& incident = of.incident;
+  if (!of.analysis.histories[incident.communicator].ordered) return false;
+  for (const uint32_t p : {incident.deviating.front(), incident.agreeing.front()}) {
+    const MemberHistory* history = of.analysis.HistoryOf(incident.communicator, p);
+    if (history == nullptr || !history->gap_free) return false;
+    if (of.analysis.trace.processes[p].records_unreadable != 0) return false;
+  }
+  return true;
+}
+
+bool HasMismatch(const HangCase& of) { return static_cast<bool>(of.incident.mismatch); }
+bool IsShiftCertain(const HangCase& of) {
+  return IsWellRecorded(of) && (HasMismatch(of) || OneIsStuck(of));
+}
+
+// Another of its threads may answer it, if it has not waited for long.
+bool MayAnswerItself(const HangCase& of) {
+  const uint32_t waiter = of.incident.deviating.front();
+  return of.incident.Of<MessageDetails>().itself &&
+         of.analysis.trace.processes[waiter].thread_level > 2 && !of.analysis.StoodStill(waiter);
+}
+
+bool MayCloseGroup(const HangCase& of) {
+  return of.kind == VerdictKind::kGroupMisuse && MayStillCloseGroup(of.analysis, of.incident);
+}
+
+// Its host waits for its device, where no recorded operation is left.
+bool HasUnrecordedWork(const HangCase& of) { return of.kind == VerdictKind::kGpuStalled; }
+
+// Whether it is known what the device has completed. If not, a host that is outside every call may
+// be waiting for its device.
+bool KnowsDevice(const HangCase& of) {
+  const Process& process = of.analysis.trace.processes[of.incident.deviating.front()];
+  return !process.graphs &&
+         std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
+           return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) &&
+                  gpu.enqueued != 0;
+         });
+}
+
+// It was seen alive and outside every call, or its counts are complete.
+bool SeenBehind(const HangCase& of) {
+  const Incident& incident = of.incident;
+  const uint32_t behind = incident.deviating.front();
+  const Process& process = of.analysis.trace.processes[behind];
+  if (incident.agreeing_event != nullptr && IsOnDevice(of.analysis.Op(*incident.agreeing_event))) {
+    const MemberHistory* history = of.analysis.HistoryOf(incident.communicator, behind);
+    return KnowsDevice(of) && history != nullptr && history->member->counted &&
+           incident.sequence != 0;
+  }
+  const bool alive = process.end.how == ProcessEnd::How::kAlive || !process.live_stacks.empty();
+  return KnowsDevice(of) && alive && of.analysis.IdleNs(behind) >= 0;
+}
+
+// Whether devices report the progress of their streams. Waits of hosts do not show it.
+bool SeesStreams(const HangCase& of) {
+  const auto sees = [&of](uint32_t p) {
+    const std::vector<ring::GpuProgress>& all = of.analysis.trace.processes[p].gpu;
+    return std::all_of(all.begin(), all.end(), [](const ring::GpuProgress& progress) {
+      return progress.state == static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
+    });
+  };
+  const Incident& incident = of.incident;
+  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(), sees) &&
+         std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
+}
+
+// Completion marks show what is complete, but not what is in front of an operation: an endless
+// kernel looks like a stalled network. Flight Recorder dumps do not list streams.
+bool SeesAllWork(const HangCase& of) {
+  const std::vector<uint32_t>& agreeing = of.incident.agreeing;
+  return WithoutCounts(of.analysis, of.incident).empty() &&
+         std::all_of(agreeing.begin(), agreeing.end(),
+                     [&](uint32_t p) { return of.analysis.trace.processes[p].gpu.empty(); });
+}
+
+bool IsOfADevice(const HangCase& of) {
+  return IsOnDevice(of.analysis.Op(*of.incident.deviating_event));
+}
+
+bool NobodyDeviates(const HangCase& of) { return of.incident.deviating.empty(); }
+
+// No record of a member of the incident's communicator is damaged.
+bool AllReadable(const HangCase& of) {
+  const std::vector<MemberHistory>& members =
+      of.analysis.histories[of.incident.communicator].members;
+  return std::all_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+    return of.analysis.trace.processes[history.process].records_unreadable == 0;
+  });
+}
+
+// All data that could have had a NaN before is on record.
+bool KnowsFirstOrigin(const HangCase& of) {
+  const DataDetails& data = of.incident.Of<DataDetails>();
+  return !data.incomplete && !data.sampled && data.earlier.empty() && !data.overwritten &&
+         data.first.reduce_op != static_cast<uint16_t>(ReduceOp::kUser) && AllReadable(of);
+}
+
+// Rounding may differ between ranks, though not by much: a difference whose extent is unknown may
+// be one of last bits.
+bool MayBeRounding(const HangCase& of) { return !of.incident.Of<DataDetails>().exact_type; }
+bool MayBeLastBits(const HangCase& of) {
+  return MayBeRounding(of) && !of.incident.Of<DataDetails>().difference.exact;
+}
+bool IsResultInDoubt(const HangCase& of) {
+  return MayBeRounding(of) || of.incident.Of<DataDetails>().sampled || !AllReadable(of);
+}
+
+// --- The table: of the rows of an incident, the first one whose evidence holds decides.
+
+struct Row {
+  What what;
+  bool (*holds)(const HangCase&);
+  Certainty word;
+};
+
+constexpr Certainty kProven = Certainty::kProven;
+constexpr Certainty kLikely = Certainty::kLikely;
+constexpr Certainty kSuspected = Certainty::kSuspected;
+
+constexpr auto kTable = std::to_array<Row>({
+    {What::kCalls, IsWellRecorded, kProven},
+    {What::kCalls, Always, kLikely},
+    {What::kShift, IsShiftCertain, kProven},
+    {What::kShift, IsWellRecorded, kLikely},
+    {What::kShift, Always, kSuspected},
+    {What::kHashes, Always, kLikely},
+    {What::kSites, Always, kLikely},
+    {What::kUnbalanced, Always, kProven},  // counted, not inferred
+    {What::kLeft, OneIsStuck, kProven},
+    {What::kLeft, KnowsDevice, kLikely},
+    {What::kLeft, Always, kSuspected},
+    {What::kCycle, OneIsStuck, kProven},
+    {What::kCycle, KnowsDevice, kLikely},
+    {What::kCycle, Always, kSuspected},
+    {What::kBehind, HasUnrecordedWork, kSuspected},
+    {What::kBehind, MayCloseGroup, kSuspected},
+    {What::kBehind, SeenBehind, kLikely},
+    {What::kBehind, Always, kSuspected},
+    {What::kAllArrived, SeesAllWork, kLikely},
+    {What::kAllArrived, Always, kSuspected},
+    {What::kAbsent, Always, Certainty::kInconclusive},
+    {What::kWindow, Always, kSuspected},
+    {What::kCancelled, Always, kLikely},
+    {What::kBuffered, Always, kLikely},
+    {What::kTimedOut, Always, kProven},
+    {What::kMessage, MayCloseGroup, kSuspected},
+    {What::kMessage, MayAnswerItself, kSuspected},
+    {What::kMessage, AllAreStuck, kProven},
+    {What::kMessage, Always, kLikely},
+    {What::kMessageSize, IsOfADevice, kLikely},
+    {What::kMessageSize, Always, kProven},
+    {What::kUnreceived, Always, kLikely},
+    {What::kDeath, EndIsCertain, kProven},
+    {What::kDeath, Always, kLikely},
+    {What::kRejected, RejectionIsCertain, kProven},
+    {What::kRejected, Always, kLikely},
+    {What::kStart, HasMismatch, kProven},
+    {What::kStart, NobodyDeviates, kSuspected},
+    {What::kStart, Always, kLikely},
+    {What::kDeviceLag, SeesStreams, kLikely},
+    {What::kDeviceLag, Always, kSuspected},
+    {What::kGroup, Always, kProven},
+    {What::kRequestLeak, Always, kProven},
+    {What::kStartedLeak, Always, kProven},
+    {What::kPersistentLeak, Always, kProven},
+    {What::kLeftover, Always, kProven},
+    {What::kLast, Always, kLikely},
+    {What::kNonFinite, KnowsFirstOrigin, kProven},
+    {What::kNonFinite, Always, kLikely},
+    {What::kResults, MayBeLastBits, kSuspected},
+    {What::kResults, IsResultInDoubt, kLikely},
+    {What::kResults, Always, kProven},
+    {What::kLastBits, Always, kLikely},
+    {What::kSameInputs, Always, kSuspected},  // all ranks may be meant to compute the same
+    {What::kDrift, Always, kLikely},
+});
+
+constexpr bool HasLastRow(What what) {
+  return std::any_of(kTable.begin(), kTable.end(),
+                     [what](const Row& row) { return row.what == what && row.holds == &Always; });
+}
+#define INCIDENT(identifier, ...) \
+  static_assert(HasLastRow(What::k##identifier), "the table has no last row for " #identifier);
+#include "collector/diagnosis/detectors/incidents.def"
+#undef INCIDENT
+
+}  // namespace
+
+Certainty HangCertainty(const HangCase& of) {
+  const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& candidate) {
+    return candidate.what == of.incident.what && candidate.holds(of);
+  });
+  return row->word;
+}
+
+std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident) {
+  std::vector<uint32_t> without;
+  for (const uint32_t p : incident.agreeing) {
+    const MemberHistory* history = analysis.HistoryOf(incident.communicator, p);
+    const Event* call = history == nullptr ? nullptr : history->At(incident.sequence);
+    if (call != nullptr && (analysis.Args(*call).flags & ring::kCountsCut) != 0) {
+      without.push_back(p);
+    }
+  }
+  return without;
+}
+
+bool MayStillCloseGroup(const Analysis& analysis, const Incident& incident) {
+  const uint32_t p = incident.deviating.front();
+  const Thread* thread = UnbalancedThread(analysis.trace.processes[p]);
+  const bool runs = analysis.graph.processes[p].activity == Activity::kRunning;
+  return thread != nullptr && (thread->group.depth == 1 || runs);
+}
+
+const Thread* UnbalancedThread(const Process& process) {
+  for (const Thread& thread : process.threads) {
+    if (thread.group.depth > 0 || thread.group.stray_ends > 0) return &thread;
+  }
+  return nullptr;
+}
+
+}  // namespace rollcall
