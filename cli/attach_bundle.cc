@@ -15,7 +15,7 @@ namespace rollcall {
 
 bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStacks> hosts,
                        const attach::JudgedStacks& judged) {
-  const Trace& trace = judged.rank_states.trace;
+  const Trace& trace = judged.trace;
   // Includes sources that only this host could read.
   if (!hosts.empty()) hosts.front().sources = trace.sources;
   bundle::Writer writer(bundle.path, ROLLCALL_VERSION, Now(CLOCK_REALTIME));
@@ -30,7 +30,7 @@ bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStack
     return false;
   }
   PrintLine(fmt::format("bundle: {}: the stacks of {} ranks of {} node{} in {} KiB", bundle.path,
-                        judged.rank_states.ranks.size(), nodes, nodes == 1 ? "" : "s",
+                        judged.trace.processes.size(), nodes, nodes == 1 ? "" : "s",
                         (writer.packed_bytes() + 1023) / 1024));
   return true;
 }

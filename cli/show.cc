@@ -13,7 +13,6 @@
 #include "cli/inputs.h"
 #include "cli/stacks_output.h"
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/rank_state.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
@@ -36,18 +35,18 @@ int Print(const Shown& shown) {
 int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& only) {
   std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;
-  attach::RankStates& rank_states = judged->rank_states;
-  if (rank >= 0) return Print(ShowThreads(rank_states.trace, rank));
+  Trace& trace = judged->trace;
+  if (rank >= 0) return Print(ShowThreads(trace, rank));
   for (const int32_t wanted : only) {
-    const Shown shown = ShowThreads(rank_states.trace, wanted);
+    const Shown shown = ShowThreads(trace, wanted);
     if (!shown.error.empty()) return Print(shown);
   }
-  if (!only.empty()) {
-    std::erase_if(rank_states.ranks, [&](const attach::RankState& rank_state) {
-      return std::find(only.begin(), only.end(), rank_state.rank) == only.end();
-    });
+  for (Process& process : trace.processes) {
+    const bool wanted =
+        only.empty() || std::find(only.begin(), only.end(), process.rank) != only.end();
+    if (!wanted) process.place.reset();
   }
-  PrintTree(rank_states, /*full=*/true);
+  PrintTree(trace, /*full=*/true);
   return kNothingFound;
 }
 

@@ -11,9 +11,9 @@
 #include "cli/inputs.h"
 #include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks.h"
-#include "collector/attach/variables.h"
 #include "collector/base/print_line.h"
 #include "collector/diagnosis/graph/options.h"
+#include "collector/diagnosis/graph/variables.h"
 #include "collector/export/exporter.h"
 #include "collector/report/stack_tree.h"
 
@@ -35,14 +35,14 @@ std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
   return std::nullopt;
 }
 
-void PrintTree(const attach::RankStates& rank_states, bool full) {
-  const StackNode root = StackTree(RankStacks(rank_states), full);
+void PrintTree(const Trace& trace, bool full) {
+  const StackNode root = StackTree(attach::RankStacks(trace), full);
   fmt::print("  stacks\n");
   for (const std::string& line : StackTreeLines(root)) fmt::print("    {}\n", line);
-  const std::vector<attach::ComparedVariable> variables = CompareVariables(rank_states);
+  const std::vector<ComparedVariable> variables = CompareVariables(trace);
   if (variables.empty()) return;
   fmt::print("\n  variables that differ\n");
-  for (const attach::ComparedVariable& variable : variables) {
+  for (const ComparedVariable& variable : variables) {
     fmt::print("    {}\n", VariableText(variable));
   }
 }
@@ -53,16 +53,15 @@ int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, Text
   text.stacks = StackDetail::kNone;  // the tree shows them
   const DiagnoseOptions none;
   const Subject subject =
-      records != nullptr
-          ? outputs.Describe(records->inputs.trace, records->report, records->options,
-                             std::move(text))
-          : outputs.Describe(judged.rank_states.trace, judged.report, none, std::move(text));
+      records != nullptr ? outputs.Describe(records->inputs.trace, records->report,
+                                            records->options, std::move(text))
+                         : outputs.Describe(judged.trace, judged.report, none, std::move(text));
   if (!outputs.ToStandardOutput()) {
     ExportText(subject, std::cout);
     std::cout.flush();
     if (detail != StackDetail::kNone) {
       fmt::print("\n");
-      PrintTree(judged.rank_states, detail == StackDetail::kFull);
+      PrintTree(judged.trace, detail == StackDetail::kFull);
     }
   }
   if (!outputs.Write(subject)) return kUsage;

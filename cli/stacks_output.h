@@ -6,7 +6,6 @@
 
 #include "cli/outputs.h"
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/rank_state.h"
 #include "collector/attach/records.h"
 #include "collector/import/load_inputs.h"
 #include "collector/report/text_report.h"
@@ -17,9 +16,9 @@ namespace rollcall {
 // job or more than one.
 std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded);
 
-// Prints the stack tree of the ranks in `rank_states` and the variables that differ to standard
-// output.
-void PrintTree(const attach::RankStates& rank_states, bool full);
+// Prints the stack tree of the processes of `trace` that have a place, and the variables that
+// differ, to standard output.
+void PrintTree(const Trace& trace, bool full);
 
 // Prints the report, the stack tree and the variables to standard output, unless an output goes
 // there; and writes the outputs. If `records` is not null, the report is the one of the ranks'

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "collector/attach/rank_identity.h"
-#include "collector/attach/rank_state.h"
 #include "collector/attach/sample.h"
+#include "collector/attach/trace_of_stacks.h"
 #include "collector/base/text.h"
 #include "collector/core/core_unwinder.h"
 #include "collector/import/read_ahead.h"

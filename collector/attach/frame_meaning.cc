@@ -104,34 +104,6 @@ std::string CallText(FrameMeaning meaning, Operation operation, const SourceFram
 
 }  // namespace
 
-std::string_view MeaningText(FrameMeaning meaning) {
-  switch (meaning) {
-    case FrameMeaning::kExit:
-      return "exiting";
-    case FrameMeaning::kMpi:
-    case FrameMeaning::kTorch:
-    case FrameMeaning::kNccl:
-      return "waiting";
-    case FrameMeaning::kRendezvous:
-      return "waiting for the other ranks to appear";
-    case FrameMeaning::kDevice:
-      return "waiting for its device";
-    case FrameMeaning::kLoader:
-      return "waiting for its data loader";
-    case FrameMeaning::kGil:
-      return "waiting for Python's lock";
-    case FrameMeaning::kLock:
-      return "waiting for a lock or a thread";
-    case FrameMeaning::kSleep:
-      return "asleep";
-    case FrameMeaning::kIo:
-      return "reading or writing";
-    case FrameMeaning::kCode:
-      return "computing";
-  }
-  return "";
-}
-
 StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
   StackMeaning best;
   for (size_t i = 0; i < frames.size(); ++i) {

@@ -9,8 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "collector/attach/judge.h"
 #include "collector/attach/polls.h"
+#include "collector/attach/trace_of_stacks.h"
+#include "collector/diagnosis/diagnose.h"
 #include "collector/import/add_sources.h"
 #include "collector/model/rank_set.h"
 
@@ -112,11 +113,11 @@ std::string JobText(const FoundJob& job) {
 
 JudgedStacks JudgeStacks(const JobStacks& stacks) {
   JudgedStacks judged;
-  judged.rank_states = RankStatesOf(stacks.job, "", stacks.ranks);
-  judged.rank_states.trace.sources = stacks.sources;
-  AddSources(&judged.rank_states.trace);
-  FindPolls(&judged.rank_states);
-  judged.report = Judge(stacks.job, judged.rank_states);
+  judged.trace = TraceOfStacks(stacks.job, "", stacks.ranks);
+  judged.trace.sources = stacks.sources;
+  AddSources(&judged.trace);
+  FindPolls(&judged.trace);
+  judged.report = Diagnose(judged.trace, DiagnoseOptions());
   judged.report.notes.insert(judged.report.notes.end(), stacks.notes.begin(), stacks.notes.end());
   return judged;
 }

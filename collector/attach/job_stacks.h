@@ -8,9 +8,9 @@
 
 #include "collector/attach/job_finder.h"
 #include "collector/attach/observation.h"
-#include "collector/attach/rank_state.h"
 #include "collector/attach/stacks.h"
 #include "collector/diagnosis/verdict/finding.h"
+#include "collector/model/trace.h"
 
 namespace rollcall::attach {
 
@@ -32,7 +32,7 @@ std::vector<JobStacks> JoinHosts(const std::vector<HostStacks>& hosts);
 std::string JobText(const FoundJob& job);
 
 struct JudgedStacks {
-  RankStates rank_states;  // with their sources
+  Trace trace;  // with its sources
   Report report;
 };
 

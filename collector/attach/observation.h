@@ -16,15 +16,6 @@
 
 namespace rollcall::attach {
 
-// A call site in a function of the stack. There is one for each function that is inlined at the
-// site, and one for the function that holds the code.
-struct NearbyCall {
-  std::string callee;  // empty: unknown
-  std::string function;
-  std::string file;
-  int line = 0;
-};
-
 struct ThreadSample {
   pid_t tid = 0;
   std::string name;
@@ -35,8 +26,8 @@ struct ThreadSample {
   uint64_t digest = 0;
   std::vector<uint64_t> more_digests{};  // of a computing thread: at later moments
   std::string detail;                    // why frames are missing
-  // For the representative thread (rank_state.h) inside MPI: what could be read from the library's
-  // objects.
+  // For the representative thread (trace_of_stacks.h) inside MPI: what could be read from the
+  // library's objects.
   std::optional<LibraryCall> call{};
   std::vector<NearbyCall> nearby{};  // in a timed sleep: calls of the function that sleeps
 };
@@ -44,7 +35,7 @@ struct ThreadSample {
 struct RankSample {
   std::optional<ProcessState> state;  // none: the process has ended, or access is denied
   std::vector<ThreadSample> threads;  // the main thread first
-  // What the threads other than the representative one (rank_state.h) could do.
+  // What the threads other than the representative one (trace_of_stacks.h) could do.
   OtherThreads other_threads = OtherThreads::kUnseen;
   std::optional<uint64_t> io_bytes;  // ReadIoBytes()
   std::string error;                 // why stacks are missing, with the setting that allows them

@@ -26,13 +26,13 @@ const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
 
 // The call by which the loop around the sleep polls for messages; without an operation if there is
 // none, or if the loop does anything else.
-StackMeaning PollOf(const Trace& trace, const RankState& rank) {
-  for (const SourceFrame& frame : rank.sleeper) {
+StackMeaning PollOf(const Trace& trace, const Place& place) {
+  for (const SourceFrame& frame : place.sleeper) {
     const SourceBlock* loop = InnermostLoop(trace, frame);
     if (loop == nullptr) continue;
     StackMeaning poll;
     bool sleeps = false;
-    for (const NearbyCall& call : rank.nearby) {
+    for (const NearbyCall& call : place.nearby) {
       const bool inside =
           call.function == frame.function && call.file == frame.file && loop->Holds(call.line);
       if (!inside) continue;
@@ -54,14 +54,15 @@ StackMeaning PollOf(const Trace& trace, const RankState& rank) {
 
 }  // namespace
 
-void FindPolls(RankStates* rank_states) {
-  for (RankState& rank : rank_states->ranks) {
-    if (!rank.timed || rank.nearby.empty()) continue;
-    StackMeaning poll = PollOf(rank_states->trace, rank);
+void FindPolls(Trace* trace) {
+  for (Process& process : trace->processes) {
+    Place& place = *process.place;
+    if (!place.timed || place.nearby.empty()) continue;
+    StackMeaning poll = PollOf(*trace, place);
     if (poll.operation == Operation::kNone) continue;
-    poll.frame = rank.meaning.frame;
-    rank.meaning = std::move(poll);
-    rank.timed = false;
+    poll.frame = place.meaning.frame;
+    place.meaning = std::move(poll);
+    place.timed = false;
   }
 }
 

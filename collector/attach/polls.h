@@ -2,14 +2,14 @@
 #ifndef ROLLCALL_COLLECTOR_ATTACH_POLLS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_POLLS_H_
 
-#include "collector/attach/rank_state.h"
+#include "collector/model/trace.h"
 
 namespace rollcall::attach {
 
 // A rank in a timed sleep, in a loop whose only other calls are MPI_Iprobe and similar ones, leaves
 // that loop only when a message arrives. It is treated as waiting in that call. Requires the loop's
-// source in the trace and all calls of the function (RankState::nearby).
-void FindPolls(RankStates* rank_states);
+// source in the trace and all calls of the function (Place::nearby).
+void FindPolls(Trace* trace);
 
 }  // namespace rollcall::attach
 

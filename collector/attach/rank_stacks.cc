@@ -8,7 +8,7 @@ namespace rollcall::attach {
 namespace {
 
 // What a rank is doing at the end of its path.
-std::string DoingText(const RankState& rank) {
+std::string DoingText(const Place& rank) {
   if (rank.gone) return rank.fault.empty() ? "ended" : "ended by " + rank.fault;
   if (!rank.problem.empty()) return "no stack";
   if (WaitsForRanks(rank.meaning.meaning)) return rank.meaning.call;
@@ -19,12 +19,13 @@ std::string DoingText(const RankState& rank) {
 
 }  // namespace
 
-std::vector<RankStack> RankStacks(const RankStates& rank_states) {
+std::vector<RankStack> RankStacks(const Trace& trace) {
   std::vector<RankStack> stacks;
-  for (const RankState& rank : rank_states.ranks) {
-    stacks.push_back({.rank = rank.rank,
-                      .frames = rollcall::FramesOf(rank_states.trace, rank.call_path),
-                      .doing = DoingText(rank)});
+  for (const Process& process : trace.processes) {
+    if (!process.place) continue;
+    stacks.push_back({.rank = process.rank,
+                      .frames = rollcall::FramesOf(trace, process.place->call_path),
+                      .doing = DoingText(*process.place)});
   }
   return stacks;
 }

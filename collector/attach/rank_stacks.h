@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "collector/attach/rank_state.h"
+#include "collector/model/trace.h"
 #include "collector/report/stack_tree.h"
 
 namespace rollcall::attach {
 
-// Returns one entry per rank: the stack from the caller of its current call outwards, and what the
-// rank does there. Entries point into `rank_states`.
-std::vector<RankStack> RankStacks(const RankStates& rank_states);
+// Returns one entry for each process with a place: the stack from the caller of its current call
+// outwards, and what the rank does there. Entries point into `trace`.
+std::vector<RankStack> RankStacks(const Trace& trace);
 
 }  // namespace rollcall::attach
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "collector/attach/rank_state.h"
+#include "collector/attach/trace_of_stacks.h"
 #include "collector/base/process_table.h"
 #include "collector/import/read_ahead.h"
 #include "collector/live/library_call.h"

@@ -17,7 +17,7 @@
 
 namespace rollcall::attach {
 
-// The input of RankStatesOf() and Judge().
+// The input of TraceOfStacks().
 struct HostStacks {
   std::string host;
   std::string absent = {};        // readable reason why the host has no rank; empty: it has

@@ -12,14 +12,15 @@
 #include "collector/diagnosis/certainty/cause.h"
 #include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/certainty/weak_wait.h"
-#include "collector/diagnosis/culprit_hosts.h"
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/detectors/waiting.h"
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"
+#include "collector/diagnosis/rules/stacks.h"
 #include "collector/diagnosis/wording/data_text.h"
 #include "collector/diagnosis/wording/phases.h"
+#include "collector/diagnosis/wording/place_text.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/model/rank_set.h"
 
@@ -35,6 +36,11 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
 #undef KIND
   };
   const Divergence divergence = FindDivergence(analysis, incident);
+  if (!analysis.trace.HasRecords()) {
+    Finding finding = JudgeStacks(analysis, incident, divergence);
+    SettleCertainty(analysis, incident, divergence, &finding);
+    return finding;
+  }
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       SettleCertainty(analysis, incident, divergence, &*finding);
@@ -71,9 +77,19 @@ bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
   });
 }
 
+Report::Status StatusOfPlaces(const Trace& trace, const Report& report) {
+  for (const Finding& finding : report.findings) {
+    if (finding.hangs) return Report::Status::kHung;
+    if (finding.kind != VerdictKind::kInconclusive) return Report::Status::kFailed;
+  }
+  return trace.evidence == Trace::Evidence::kCores ? Report::Status::kStopped
+                                                   : Report::Status::kRunning;
+}
+
 Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   const Trace& trace = analysis.trace;
   if (trace.processes.empty()) return Report::Status::kNoRanks;
+  if (!trace.HasRecords()) return StatusOfPlaces(trace, report);
   for (const Finding& finding : report.findings) {
     // A job with a rank that was ended has failed, if the launcher ends the others.
     const bool ended = IsAboutAnEnd(analysis, finding) ||
@@ -281,7 +297,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     report.ranks_expected += static_cast<uint32_t>(
         std::max<size_t>(world.processes.size(), static_cast<size_t>(std::max(world.size, 0))));
   }
-  report.hosts = CountHosts(trace);
+  // A core does not name its host.
+  report.hosts = trace.evidence == Trace::Evidence::kCores ? 0 : CountHosts(trace);
   report.no_progress_ns = analysis.no_progress_ns;
 
   std::vector<Incident> incidents = FindIncidents(analysis, std::move(settled.call_incidents));
@@ -306,8 +323,12 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   }
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);
-  AddGaps(analysis, &report);
-  AddPythonStateNotes(trace, &report);
+  if (trace.HasRecords()) {
+    AddGaps(analysis, &report);
+    AddPythonStateNotes(trace, &report);
+  } else {
+    AddPlaceNotes(analysis, &report);
+  }
   AddDataCoverage(trace, &report);
   report.status = StatusOf(analysis, report);
   return report;

@@ -7,13 +7,6 @@
 
 namespace rollcall {
 
-bool LibraryCall::HasMember(int32_t rank) const {
-  for (size_t i = 0; i + 1 < member_runs.size(); i += 2) {
-    if (member_runs[i] <= rank && rank <= member_runs[i + 1]) return true;
-  }
-  return false;
-}
-
 bool Merge(const LibraryCall& other, LibraryCall* call) {
   const bool same_communicator = call->communicator.empty() || other.communicator.empty() ||
                                  call->communicator == other.communicator;

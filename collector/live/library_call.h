@@ -13,25 +13,9 @@
 
 #include "collector/live/process_image.h"
 #include "collector/live/unwinder.h"
+#include "collector/model/place.h"
 
 namespace rollcall {
-
-struct LibraryCall {
-  // The library's name for the communicator, which is the same on all of its members:
-  // "MPI_COMM_WORLD", "MPI COMMUNICATOR 4 DUP FROM 0", "context id 0x1f0". Empty if unknown.
-  std::string communicator;
-  // Its members' ranks in MPI_COMM_WORLD, ascending: the first and the last rank of each run of
-  // consecutive ranks. Empty: unknown.
-  std::vector<int32_t> member_runs;
-  // For MPI_Wait and the like: the call waits for a request of a nonblocking or persistent
-  // collective.
-  bool of_collective = false;
-  // The rank in MPI_COMM_WORLD whose message, or whose receive, the call currently waits for; -1:
-  // unknown. For a collective, this concerns one of the messages that it consists of.
-  int32_t awaited = -1;
-
-  bool HasMember(int32_t rank) const;
-};
 
 // Merges two samples of one call into `call`: keeps what either of them knows. False if they
 // contradict each other.

@@ -14,16 +14,9 @@
 
 #include "collector/live/process_image.h"
 #include "collector/live/python_interpreter.h"
+#include "collector/model/place.h"
 
 namespace rollcall {
-
-// A variable that holds an int of at most 64 bits; bools are excluded.
-struct PythonInteger {
-  std::string name;
-  int64_t value = 0;
-
-  bool operator==(const PythonInteger&) const = default;
-};
 
 struct PythonLocals {
   // In the order of the code's variables, at most kMaxPythonIntegers. For a module's frame: the

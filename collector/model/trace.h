@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "collector/model/data.h"
+#include "collector/model/place.h"
 #include "collector/model/problem.h"
 #include "collector/model/source_blocks.h"
 #include "collector/model/source_frame.h"
@@ -315,6 +316,8 @@ struct NodeClock {
 };
 
 struct Process {
+  // Its calls are not recorded, and this is known instead; see Trace::evidence.
+  std::optional<Place> place;
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world
   std::string host;
@@ -396,6 +399,7 @@ inline bool ShareProcess(const Process& a, const Process& b) {
 struct World {
   uint64_t job_key = 0;
   int32_t size = -1;
+  bool all_here = false;  // stacks: the launcher started all ranks on the machine that was examined
   std::vector<uint32_t> processes;  // by rank; kNoIndex if the trace is missing
 };
 
@@ -412,6 +416,12 @@ struct Creation {
 };
 
 struct Trace {
+  // kStacks, kCores: every process has a place, from two samples of it or from its core file, and
+  // no process has records.
+  enum class Evidence : uint8_t { kRecords, kStacks, kCores };
+  Evidence evidence = Evidence::kRecords;
+  bool HasRecords() const { return evidence == Evidence::kRecords; }
+
   std::vector<World> worlds;
   std::vector<Process> processes;
   std::vector<Communicator> communicators;

@@ -17,8 +17,8 @@
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks.h"
-#include "collector/attach/variables.h"
 #include "collector/base/clock.h"
+#include "collector/diagnosis/graph/variables.h"
 #include "collector/report/stack_tree.h"
 #include "collector/report/text_report.h"
 #include "tests/bench/child_cost.h"
@@ -114,12 +114,12 @@ bool Judged(const std::vector<std::string>& texts, int32_t ranks, Stages* stages
   begin_ns = Now(CLOCK_MONOTONIC);
   TextOptions options;
   options.stacks = StackDetail::kNone;  // the tree has them
-  std::string text = RenderText(judged.rank_states.trace, judged.report, options);
+  std::string text = RenderText(judged.trace, judged.report, options);
   for (const std::string& line :
-       StackTreeLines(StackTree(attach::RankStacks(judged.rank_states), /*full=*/false))) {
+       StackTreeLines(StackTree(attach::RankStacks(judged.trace), /*full=*/false))) {
     text += line + "\n";
   }
-  for (const auto& variable : CompareVariables(judged.rank_states)) text += VariableText(variable);
+  for (const auto& variable : CompareVariables(judged.trace)) text += VariableText(variable);
   stages->print_s = SecondsSince(begin_ns);
   const auto& findings = judged.report.findings;
   return !findings.empty() && findings.front().culprits == Planted(ranks);

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "collector/attach/job_stacks.h"
-#include "collector/attach/judge.h"
 #include "collector/attach/polls.h"
 #include "collector/attach/rank_stacks.h"
-#include "collector/attach/rank_state.h"
 #include "collector/attach/stacks.h"
+#include "collector/attach/trace_of_stacks.h"
+#include "collector/diagnosis/diagnose.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rollcall;
@@ -25,11 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   attach::HostStacks other = stacks;
   other.host = "other";
   for (const attach::JobStacks& job : attach::JoinHosts({stacks, other})) {
-    attach::RankStates rank_states = attach::RankStatesOf(job.job, "", job.ranks);
-    rank_states.trace.sources = job.sources;
-    attach::FindPolls(&rank_states);
-    attach::Judge(job.job, rank_states);
-    StackTreeLines(StackTree(attach::RankStacks(rank_states), true));
+    Trace trace = attach::TraceOfStacks(job.job, "", job.ranks);
+    trace.sources = job.sources;
+    attach::FindPolls(&trace);
+    Diagnose(trace, DiagnoseOptions());
+    StackTreeLines(StackTree(attach::RankStacks(trace), true));
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collector/diagnosis/certainty/doubts.h"
+#include "collector/diagnosis/certainty/weak_wait.h"
 
 namespace rollcall {
 namespace {
@@ -73,6 +74,9 @@ bool MayRestOnLostOrder(const Case& of) {
   return on_order && MayHaveBegunEarlier(of.analysis, of.incident);
 }
 
+// What two groups of stacks have in common is their end, not how they came there.
+bool RestsOnPlaces(const Case& of) { return of.incident.what == Incident::What::kApart; }
+
 // --- The table: each row whose evidence holds limits the word for the cause, which is a
 // conclusion.
 
@@ -92,6 +96,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kUnevenIterations, MayStillBeInTheLoop, Certainty::kSuspected},
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
+    {kAnyKind, RestsOnPlaces, Certainty::kSuspected},
     {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
      "it may have begun before the oldest recorded calls"},
 };
@@ -99,16 +104,6 @@ constexpr Limit kLimits[] = {
 void Lower(Certainty most, Certainty* certainty) { *certainty = std::max(*certainty, most); }
 
 }  // namespace
-
-bool IsFact(const Analysis& analysis, const Incident& incident) {
-  return incident.Is(Trait::kFact) &&
-         (incident.what != Incident::What::kRejected || AnyGone(analysis.trace, incident));
-}
-
-bool AnyGone(const Trace& trace, const Incident& incident) {
-  return !incident.tie && std::any_of(incident.deviating.begin(), incident.deviating.end(),
-                                      [&](uint32_t p) { return IsGone(trace.processes[p]); });
-}
 
 void SettleCertainty(const Analysis& analysis, const Incident& incident,
                      const Divergence& divergence, Finding* finding) {

@@ -28,24 +28,21 @@ bool EndIsCertain(const HangCase& of) {
   return seen && IsFirstDeathCertain(trace, process);
 }
 
-bool IsStuckByTheStandard(const HangCase& of, uint32_t p) { return of.analysis.IsStuckStrictly(p); }
-
-bool OneWaitsForGood(const HangCase& of) {
-  return std::any_of(of.waiting.begin(), of.waiting.end(),
-                     [&](uint32_t p) { return IsStuckByTheStandard(of, p); });
+bool AnyStuck(const HangCase& of, const std::vector<uint32_t>& processes) {
+  return std::any_of(processes.begin(), processes.end(),
+                     [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
+bool OneWaitsForGood(const HangCase& of) { return AnyStuck(of, of.waiting); }
+
 bool OneIsStuck(const HangCase& of) {
-  const std::vector<uint32_t>& deviating = of.incident.deviating;
-  return OneWaitsForGood(of) || std::any_of(deviating.begin(), deviating.end(), [&](uint32_t p) {
-           return IsStuckByTheStandard(of, p);
-         });
+  return OneWaitsForGood(of) || AnyStuck(of, of.incident.deviating);
 }
 
 bool AllAreStuck(const HangCase& of) {
   const std::vector<uint32_t>& deviating = of.incident.deviating;
   return std::all_of(deviating.begin(), deviating.end(),
-                     [&](uint32_t p) { return IsStuckByTheStandard(of, p); });
+                     [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
 // For a call that returned, the rejection is recorded; that it is why the others wait is certain
@@ -171,6 +168,29 @@ bool IsResultInDoubt(const HangCase& of) {
   return MayBeRounding(of) || of.incident.Of<DataDetails>().sampled || !AllReadable(of);
 }
 
+bool OfStacks(const HangCase& of) { return !of.analysis.trace.HasRecords(); }
+
+// Of its program only the process that started it is left, it seems.
+bool IsBelievedGone(const HangCase& of) {
+  const uint32_t p = of.incident.deviating.front();
+  return OfStacks(of) && of.analysis.PlaceOf(p).no_library && !of.analysis.PlaceOf(p).gone;
+}
+
+bool WasStartedHere(const HangCase& of) { return of.incident.Of<WaitDetails>().started_here; }
+
+// A user may have stopped it because the job hung: if the others diverge anyway, it is no
+// explanation.
+bool IsStoppedAlone(const HangCase& of) {
+  return OfStacks(of) && of.analysis.PlaceOf(of.incident.deviating.front()).stopped &&
+         of.analysis.places.waiting.size() == 1;
+}
+
+bool ArePlacesOrdered(const HangCase& of) { return of.incident.Of<PlaceDetails>().certain; }
+
+bool AwaitEachOther(const HangCase& of) {
+  return OfStacks(of) && AwaitEachOther(of.analysis.trace, of.incident.deviating);
+}
+
 // --- The table: of the rows of an incident, the first one whose evidence holds decides.
 
 struct Row {
@@ -198,17 +218,25 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kCycle, OneIsStuck, kProven},
     {What::kCycle, KnowsDevice, kLikely},
     {What::kCycle, Always, kSuspected},
+    {What::kBehind, IsStoppedAlone, kLikely},
+    {What::kBehind, OfStacks, kSuspected},
     {What::kBehind, HasUnrecordedWork, kSuspected},
     {What::kBehind, MayCloseGroup, kSuspected},
     {What::kBehind, SeenBehind, kLikely},
     {What::kBehind, Always, kSuspected},
+    {What::kAllArrived, OfStacks, kSuspected},  // stacks do not show most arguments
     {What::kAllArrived, SeesAllWork, kLikely},
     {What::kAllArrived, Always, kSuspected},
+    {What::kAbsent, WasStartedHere, kLikely},
     {What::kAbsent, Always, Certainty::kInconclusive},
     {What::kWindow, Always, kSuspected},
     {What::kCancelled, Always, kLikely},
     {What::kBuffered, Always, kLikely},
     {What::kTimedOut, Always, kProven},
+    {What::kApart, ArePlacesOrdered, kLikely},
+    {What::kApart, Always, kSuspected},
+    {What::kMessage, AwaitEachOther, kLikely},
+    {What::kMessage, OfStacks, kSuspected},
     {What::kMessage, MayCloseGroup, kSuspected},
     {What::kMessage, MayAnswerItself, kSuspected},
     {What::kMessage, AllAreStuck, kProven},
@@ -216,6 +244,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
     {What::kUnreceived, Always, kLikely},
+    {What::kDeath, IsBelievedGone, kSuspected},
     {What::kDeath, EndIsCertain, kProven},
     {What::kDeath, Always, kLikely},
     {What::kRejected, RejectionIsCertain, kProven},
@@ -256,7 +285,17 @@ Certainty HangCertainty(const HangCase& of) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& candidate) {
     return candidate.what == of.incident.what && candidate.holds(of);
   });
-  return row->word;
+  // A stack is an end state, and no history. Whether a rank moved when its core was written is
+  // unknown, too.
+  switch (of.analysis.trace.evidence) {
+    case Trace::Evidence::kRecords:
+      return row->word;
+    case Trace::Evidence::kStacks:
+      return std::max(row->word, kLikely);
+    case Trace::Evidence::kCores:
+      break;
+  }
+  return std::max(row->word, AnyGone(of.analysis.trace, of.incident) ? kLikely : kSuspected);
 }
 
 std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident) {

@@ -28,6 +28,26 @@ struct CallDetails {
 struct WaitDetails {
   bool crossed = false;   // kCycle: no rank went past a call; each side entered another call first
   bool buffered = false;  // kBuffered: a send of the ring was buffered
+  bool started_here = false;  // kAbsent: on a host that was examined, where it is no more
+};
+
+// Two groups of ranks that wait at different places.
+struct PlaceDetails {
+  // How the deviating side was chosen, or why none was.
+  enum class Choice : uint8_t {
+    kFewer,        // the others are more
+    kMembers,      // they are ahead, and members of the communicator of the others' call
+    kCondition,    // a condition around the others' call excludes them, or admits them alone
+    kEqual,        // none: both places have the same number of ranks
+    kNoMembers,    // none: those ahead are not members of that communicator
+    kMayHaveLeft,  // none: ranks may leave the call of those behind before all have arrived
+  };
+  const PlaceGroup* main = nullptr;   // the largest group
+  const PlaceGroup* other = nullptr;  // the second one; `main` if they differ by iteration alone
+  size_t more = 0;                    // number of further groups
+  Choice choice = Choice::kFewer;
+  const LibraryCall* call = nullptr;  // kMembers: the others' call
+  bool certain = false;               // the order of the places does not rest on one frame alone
 };
 
 struct MessageDetails {
@@ -153,8 +173,8 @@ struct Incident {
   // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
   // then.
   std::vector<const Event*> calls;
-  std::variant<CallDetails, WaitDetails, MessageDetails, EndDetails, StartDetails, DeviceDetails,
-               LeakDetails, Lateness, DataDetails>
+  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, EndDetails, StartDetails,
+               DeviceDetails, LeakDetails, Lateness, DataDetails>
       details;
 
   // The details of the incident's family; the defaults if it is of another family.
@@ -172,6 +192,14 @@ struct Incident {
   }
   bool Is(Trait trait) const;
 };
+
+// Whether the incident holds even if other ranks may continue: that a rank ended, for example, but
+// not that MPI rejected a call of a rank that continues. Programs provoke such errors on purpose;
+// only a wait would tell.
+bool IsFact(const Analysis& analysis, const Incident& incident);
+
+// A culprit has ended, or has called a function that ends it.
+bool AnyGone(const Trace& trace, const Incident& incident);
 
 // The result of comparing calls with one number, before it is known which ranks hang.
 struct CallIncidents {
@@ -204,6 +232,8 @@ void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindRejected(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+// Instead of all others, for a trace without records.
+void FindPlaceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 // Finds nothing if another incident explains why the job hangs.
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);

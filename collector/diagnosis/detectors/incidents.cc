@@ -1,4 +1,5 @@
 // The order of the detectors: each may depend on the incidents of earlier ones.
+#include <algorithm>
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -16,6 +17,20 @@ bool Incident::Is(Trait trait) const {
   return (own & static_cast<uint16_t>(trait)) != 0;
 }
 
+bool IsFact(const Analysis& analysis, const Incident& incident) {
+  return incident.Is(Trait::kFact) &&
+         (incident.what != Incident::What::kRejected || AnyGone(analysis.trace, incident));
+}
+
+bool AnyGone(const Trace& trace, const Incident& incident) {
+  // A watchdog ends all ranks, if there are cores.
+  const auto gone = [&trace](uint32_t p) {
+    const Process& process = trace.processes[p];
+    return process.place ? process.place->gone : IsGone(process);
+  };
+  return !incident.tie && std::any_of(incident.deviating.begin(), incident.deviating.end(), gone);
+}
+
 AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {
   AlignedTrace aligned(trace, options);
   CallIncidents calls = FindCallIncidents(aligned);
@@ -24,6 +39,10 @@ AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {
 }
 
 std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incident> incidents) {
+  if (!analysis.trace.HasRecords()) {
+    FindPlaceIncidents(analysis, &incidents);
+    return incidents;
+  }
   FindWaitIncidents(analysis, &incidents);
   FindDeviceIncidents(analysis, &incidents);
   FindStartIncidents(analysis, &incidents);

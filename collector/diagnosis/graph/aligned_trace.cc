@@ -37,6 +37,7 @@ AlignedTrace::AlignedTrace(const Trace& trace_in, const DiagnoseOptions& options
   graph = BuildWaitGraph(trace, options, histories);
   device = BuildDeviceWaits(trace, histories);
   MarkDeviceWaiters(trace, &graph);
+  places = BuildPlaces(trace, sites);
   no_progress_ns = NoProgress(trace, options);
   members_of_.resize(trace.processes.size());
   for (uint32_t m = 0; m < trace.members.size(); ++m) {

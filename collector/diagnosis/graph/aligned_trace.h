@@ -12,6 +12,7 @@
 
 #include "collector/diagnosis/graph/device_waits.h"
 #include "collector/diagnosis/graph/options.h"
+#include "collector/diagnosis/graph/places.h"
 #include "collector/diagnosis/graph/stillness.h"
 #include "collector/diagnosis/graph/wait_graph.h"
 #include "collector/matching/call_site.h"
@@ -31,6 +32,7 @@ class AlignedTrace {
   std::vector<CommunicatorHistory> histories;  // parallel to Trace::communicators
   WaitGraph graph;
   DeviceWaits device;
+  Places places;                // of a trace without records
   int64_t no_progress_ns = -1;  // since the last movement of any process; -1 if unknown
 
   const Arguments& Args(const Event& event) const { return trace.arguments[event.arguments]; }
@@ -43,6 +45,8 @@ class AlignedTrace {
   const std::string& CommunicatorName(uint32_t communicator) const {
     return trace.communicators[communicator].name;
   }
+  // Of a trace without records.
+  const Place& PlaceOf(uint32_t process) const { return *trace.processes[process].place; }
   // kNoIndex for a call without a known communicator.
   uint32_t CommunicatorOf(const Event& event) const {
     return event.member == kNoIndex ? kNoIndex : trace.members[event.member].communicator;

@@ -9,6 +9,7 @@
 #include "collector/diagnosis/graph/collective_dependencies.h"
 #include "collector/diagnosis/graph/deaths.h"
 #include "collector/diagnosis/graph/message_supply.h"
+#include "collector/diagnosis/graph/places.h"
 #include "collector/diagnosis/graph/stillness.h"
 #include "collector/model/messages.h"
 #include "collector/model/rejections.h"
@@ -27,7 +28,11 @@ class GraphBuilder {
     for (const Creation& creation : trace_.creations) {
       if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
     }
-    for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+    if (trace_.HasRecords()) {
+      for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+    } else {
+      ViewPlaces();
+    }
     Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
     // What a call needs depends on which ranks are missing.
@@ -49,6 +54,27 @@ class GraphBuilder {
         if (activity == Activity::kEnded) any_source.ended.push_back(p);
         if (activity == Activity::kLeft) any_source.left.push_back(p);
         if (activity == Activity::kRunning) any_source.running.push_back(p);
+      }
+    }
+  }
+
+  // Whom a process without records waits for is unknown: it has no dependencies.
+  void ViewPlaces() {
+    const std::vector<Position> positions = PositionsOf(trace_);
+    for (uint32_t p = 0; p < positions.size(); ++p) {
+      const Process& process = trace_.processes[p];
+      ProcessView& view = graph_.processes[p];
+      const StackMeaning& meaning = process.place->meaning;
+      const bool exits = meaning.meaning == FrameMeaning::kExit;
+      const bool finalizes = meaning.operation == Operation::kFinalize;
+      if (!process.open_calls.empty()) view.open = &process.open_calls.front();
+      if (finalizes && view.open != nullptr) view.finalize = &view.open->event;
+      if (positions[p] == Position::kGone) {
+        view.activity = Activity::kEnded;
+      } else if (positions[p] == Position::kWaiting) {
+        view.activity = finalizes ? Activity::kLeft : Activity::kBlocked;
+      } else if (positions[p] == Position::kOutside && exits && !process.place->stopped) {
+        view.activity = finalizes ? Activity::kLeft : Activity::kEnded;
       }
     }
   }

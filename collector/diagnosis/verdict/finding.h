@@ -129,6 +129,12 @@ struct Finding {
   std::vector<int32_t> awaited;      // increasing
 };
 
+// The number of hosts that processes name.
+uint32_t CountHosts(const Trace& trace);
+
+// For Finding::culprit_hosts.
+std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding);
+
 // "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; only the first of many hosts. Empty for none.
 std::string HostsText(const std::vector<HostRanks>& hosts);
 

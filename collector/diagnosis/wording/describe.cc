@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/diagnosis/certainty/cause.h"
 #include "collector/diagnosis/certainty/doubts.h"
 #include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/detectors/waiting.h"

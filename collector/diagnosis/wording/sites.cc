@@ -11,6 +11,7 @@
 
 #include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/wording/call_text.h"
+#include "collector/diagnosis/wording/place_text.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
@@ -56,6 +57,9 @@ class SiteList {
 
  private:
   Site Of(uint32_t process, bool culprit) const {
+    if (!analysis_.trace.HasRecords()) {
+      return SiteOfPlace(analysis_, incident_, process, culprit);
+    }
     Site site;
     site.culprit = culprit;
     const ProcessView& view = analysis_.graph.processes[process];

@@ -1,5 +1,3 @@
-#include "collector/attach/judge.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,11 +39,11 @@ TEST(AttachJudge, TraceHasTheOpenCallsOfTheRanks) {
   ObservedJob job(2);
   job.Rank(0, kBarrier);
   job.Rank(1, "read < load a.c:9 < main a.c:38").Asleep();
-  const RankStates rank_states = job.Stand();
-  ASSERT_THAT(rank_states.trace.processes[0].open_calls, SizeIs(1));
-  const Event& event = rank_states.trace.processes[0].open_calls[0].event;
-  EXPECT_EQ(rank_states.trace.arguments[event.arguments].operation, Operation::kBarrier);
-  EXPECT_THAT(rank_states.trace.processes[1].open_calls, IsEmpty());
+  const Trace trace = job.Trace();
+  ASSERT_THAT(trace.processes[0].open_calls, SizeIs(1));
+  const Event& event = trace.processes[0].open_calls[0].event;
+  EXPECT_EQ(trace.arguments[event.arguments].operation, Operation::kBarrier);
+  EXPECT_THAT(trace.processes[1].open_calls, IsEmpty());
 }
 
 TEST(AttachJudge, IncompleteStackLowersTheCertainty) {
@@ -284,6 +282,19 @@ TEST(AttachJudge, RankInFinalizeWhileOthersWaitFinalizedEarly) {
   EXPECT_THAT(report.findings[0].waiting, ElementsAre(1, 2));
 }
 
+// As `run` says it: the call that few ranks made is extra.
+TEST(AttachJudge, RankAloneInACollectiveIsTheCulpritIfTheOthersFinalize) {
+  ObservedJob job(4);
+  job.Rank(0, kReduce);
+  for (int rank = 1; rank < 4; ++rank) job.Rank(rank, "MPI_Finalize < main a.c:50");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(report.findings[0].operation, Operation::kAllreduce);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
 TEST(AttachJudge, RankInSendIsTheCulpritIfTheOthersFinalize) {
   ObservedJob job(3);
   job.Rank(0, "MPI_Ssend < main a.c:5");
@@ -400,9 +411,9 @@ TEST(AttachJudge, ThreadWithUserFramesIsNotALibraryThread) {
       .Thread("read < hook a.c:3 < run@libgloo.so < clone3@libc.so.6")
       .Thread("poll@libc.so.6 < clone3@libc.so.6")
       .Thread(kGlooWaits);
-  const RankStates rank_states = job.Stand();
+  const Trace trace = job.Trace();
   std::vector<bool> of_library;
-  for (const LiveStack& stack : rank_states.trace.processes[0].live_stacks) {
+  for (const LiveStack& stack : trace.processes[0].live_stacks) {
     ThreadSample sample;
     for (const SourceFrame& frame : stack.frames) sample.frames.push_back({frame});
     sample.whole = true;

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "collector/attach/judge.h"
 #include "collector/attach/observation.h"
 #include "collector/attach/polls.h"
-#include "collector/attach/rank_state.h"
 #include "collector/attach/stacks.h"
+#include "collector/attach/trace_of_stacks.h"
+#include "collector/diagnosis/diagnose.h"
 
 namespace rollcall::attach::testing {
 
@@ -298,13 +298,13 @@ class ObservedJob {
     sources_.push_back(std::move(source));
   }
 
-  RankStates Stand() const {
-    RankStates rank_states = RankStatesOf(job_, "node1", {observed_.begin(), observed_.end()});
-    rank_states.trace.sources = sources_;
-    FindPolls(&rank_states);
-    return rank_states;
+  rollcall::Trace Trace() const {
+    rollcall::Trace trace = TraceOfStacks(job_, "node1", {observed_.begin(), observed_.end()});
+    trace.sources = sources_;
+    FindPolls(&trace);
+    return trace;
   }
-  Report Judge() const { return attach::Judge(job_, Stand()); }
+  Report Judge() const { return Diagnose(Trace(), DiagnoseOptions()); }
   HostStacks On(const std::string& host) const {
     return {.host = host,
             .job = job_,

@@ -13,8 +13,8 @@
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/rank_stacks.h"
 #include "collector/attach/stacks_fields.h"
-#include "collector/attach/variables.h"
 #include "collector/base/proc_source.h"
+#include "collector/diagnosis/graph/variables.h"
 #include "collector/live/process_image.h"
 #include "tests/collector/attach/observed_job.h"
 
@@ -78,16 +78,16 @@ std::string Said(const JudgedStacks& judged) {
     for (const HostRanks& host : finding.culprit_hosts) text += host.host + "\n";
   }
   for (const std::string& note : judged.report.notes) text += note + "\n";
-  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.rank_states), true))) {
+  for (const std::string& line : StackTreeLines(StackTree(RankStacks(judged.trace), true))) {
     text += line + "\n";
   }
-  for (const ComparedVariable& variable : CompareVariables(judged.rank_states)) {
+  for (const ComparedVariable& variable : CompareVariables(judged.trace)) {
     text += VariableText(variable) + "\n";
   }
-  for (const RankState& rank : judged.rank_states.ranks) {
-    text +=
-        fmt::format("{} {} {} {} {} {}\n", rank.rank, static_cast<int>(rank.stillness),
-                    static_cast<int>(rank.activity_level), rank.may_act, rank.state, rank.problem);
+  for (const Process& process : judged.trace.processes) {
+    const Place& rank = *process.place;
+    text += fmt::format("{} {} {} {} {} {}\n", process.rank, static_cast<int>(rank.stillness),
+                        rank.stopped, rank.may_act, rank.state, rank.problem);
     for (const FrameVariables& frame : rank.variables) text += frame.frame.function + "\n";
     for (const std::string& awaited : rank.awaited) text += awaited + "\n";
   }

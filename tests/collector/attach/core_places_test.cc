@@ -76,7 +76,8 @@ TEST(AttachCores, FaultingRankDiedButRanksAbortedByWatchdogDidNot) {
   EXPECT_THAT(finding.culprits, ElementsAre(2));
   EXPECT_EQ(finding.title, "rank 2 was ended by SIGSEGV; ranks 0,1 wait in MPI_Barrier");
   EXPECT_EQ(finding.sites.back().frame.line, 7);
-  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(job.Stand()), false)),
+  const Trace trace = job.Trace();
+  EXPECT_THAT(StackTreeLines(StackTree(RankStacks(trace), false)),
               Contains(HasSubstr("ended by SIGSEGV")));
 }
 
@@ -162,11 +163,11 @@ TEST(AttachCores, ShowsNoProcessAsAlive) {
   ObservedJob job(2);
   job.Rank(0, kInBarrier).Core(SIGABRT);
   job.Rank(1, kInBarrier).Core(0);  // gcore(1)
-  const RankStates rank_states = job.Stand();
-  EXPECT_EQ(rank_states.trace.processes[0].end.how, ProcessEnd::How::kSignaled);
-  EXPECT_EQ(rank_states.trace.processes[0].end.status, SIGABRT);
-  EXPECT_EQ(rank_states.trace.processes[0].source, "core.0");
-  EXPECT_EQ(rank_states.trace.processes[1].end.how, ProcessEnd::How::kUnknown);
+  const Trace trace = job.Trace();
+  EXPECT_EQ(trace.processes[0].end.how, ProcessEnd::How::kSignaled);
+  EXPECT_EQ(trace.processes[0].end.status, SIGABRT);
+  EXPECT_EQ(trace.processes[0].source, "core.0");
+  EXPECT_EQ(trace.processes[1].end.how, ProcessEnd::How::kUnknown);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "collector/attach/rank_state.h"
+#include "collector/attach/trace_of_stacks.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collector/import/interner.h"
+#include "collector/live/activity.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/runtime_modules.h"
 
@@ -160,23 +161,20 @@ bool IsLoaderWorker(const RankSample& sample) {
 class Builder {
  public:
   Builder(const FoundJob& job, const std::string& host, const std::vector<ObservedRank>& observed)
-      : interner_(&rank_states_.trace), host_(host), builds_(observed) {
-    Trace& trace = rank_states_.trace;
+      : interner_(&trace_), host_(host), builds_(observed) {
+    trace_.evidence = Trace::Evidence::kStacks;
     World world;
     world.size = job.size;
+    world.all_here = job.all_local;
     size_t slots = job.size > 0 ? static_cast<size_t>(job.size) : 0;
     for (const JobRank& rank : job.ranks) {
       slots = std::max(slots, static_cast<size_t>(rank.rank) + 1);
     }
     world.processes.assign(slots, kNoIndex);
-    trace.worlds.push_back(std::move(world));
+    trace_.worlds.push_back(std::move(world));
   }
 
   void Add(const ObservedRank& observed) {
-    RankState rank_state;
-    rank_state.rank = observed.rank.rank;
-    rank_state.process = static_cast<uint32_t>(rank_states_.trace.processes.size());
-    rank_state.no_library = !observed.rank.communicates && !observed.core;
     Process process;
     process.world = 0;
     process.rank = observed.rank.rank;
@@ -185,126 +183,125 @@ class Builder {
     process.executable = observed.rank.executable;
     process.source = "process " + std::to_string(observed.rank.pid);
     process.end.how = ProcessEnd::How::kAlive;
+    Place& place = process.place.emplace();
+    place.no_library = !observed.rank.communicates && !observed.core;
     if (observed.core) {
-      JudgeCore(observed, &rank_state);
-      rank_states_.cores = true;
+      LookAtCore(observed, &place);
+      trace_.evidence = Trace::Evidence::kCores;
       process.source = observed.core->file;
       const int signal = observed.core->signal;
       process.end.how = signal != 0 ? ProcessEnd::How::kSignaled : ProcessEnd::How::kUnknown;
       process.end.status = signal;
     } else {
-      Judge(observed, &rank_state);
-      if (rank_state.gone || rank_state.ended) process.end.how = ProcessEnd::How::kVanished;
+      LookAtSamples(observed, &place);
+      if (place.gone || place.ended) process.end.how = ProcessEnd::How::kVanished;
     }
     AddStacks(observed, &process);
-    AddOpenCall(rank_state, &process);
-    rank_states_.trace.worlds[0].processes[static_cast<size_t>(rank_state.rank)] =
-        rank_state.process;
-    rank_states_.trace.processes.push_back(std::move(process));
-    rank_states_.ranks.push_back(std::move(rank_state));
+    AddOpenCall(&process);
+    trace_.worlds[0].processes[static_cast<size_t>(process.rank)] =
+        static_cast<uint32_t>(trace_.processes.size());
+    trace_.processes.push_back(std::move(process));
   }
 
-  RankStates Finish() { return std::move(rank_states_); }
+  Trace Finish() { return std::move(trace_); }
 
  private:
-  void Judge(const ObservedRank& observed, RankState* rank_state) {
+  void LookAtSamples(const ObservedRank& observed, Place* place) {
     const std::optional<ProcessState>& state = observed.second.state;
     const auto ended = [](RunState run) {
       return run == RunState::kZombie || run == RunState::kDead;
     };
     if (!state || ended(state->state)) {
       const std::optional<ProcessState>& before = observed.first.state;
-      rank_state->gone = !before || ended(before->state);
-      rank_state->ended = !rank_state->gone;
+      place->gone = !before || ended(before->state);
+      place->ended = !place->gone;
       return;
     }
-    rank_state->may_act =
+    place->may_act =
         observed.second.other_threads != OtherThreads::kWait || MayHaveMovedData(observed);
     StackMeaning first_meaning;
     const ThreadSample* first = Representative(observed.first, &first_meaning);
-    const ThreadSample* second = Representative(observed.second, &rank_state->meaning);
+    const ThreadSample* second = Representative(observed.second, &place->meaning);
     if (second == nullptr) {
-      rank_state->problem = observed.second.error;
-      rank_state->denied = !rank_state->problem.empty();
-      if (!rank_state->denied && !observed.second.threads.empty()) {
-        rank_state->problem = observed.second.threads.front().detail;
+      place->problem = observed.second.error;
+      place->unreadable = !place->problem.empty();
+      if (!place->unreadable && !observed.second.threads.empty()) {
+        place->problem = observed.second.threads.front().detail;
       }
-      SetState(observed, 0, rank_state);
-      if (rank_state->in_kernel)
-        rank_state->stillness = Stillness::kAsleep;  // no debugger can stop it
+      SetState(observed, 0, place);
+      if (place->in_kernel) place->stillness = Stillness::kAsleep;  // no debugger can stop it
       return;
     }
-    SetState(observed, second->tid, rank_state);
-    rank_state->timed = rank_state->meaning.meaning == FrameMeaning::kSleep;
-    if (rank_state->timed) SetSleeper(*second, rank_state);
-    SetPlace(observed, *second, rank_state);
+    SetState(observed, second->tid, place);
+    place->timed = place->meaning.meaning == FrameMeaning::kSleep;
+    if (place->timed) SetSleeper(*second, place);
+    SetPlace(observed, *second, place);
     if (first == nullptr) return;
-    rank_state->stillness = Compare(observed, *first, first_meaning, *second, rank_state->meaning);
-    if (second->call) rank_state->call = *second->call;
-    if (first->call && !Merge(*first->call, &rank_state->call)) {
-      rank_state->stillness = Stillness::kMoved;
+    place->stillness = Compare(observed, *first, first_meaning, *second, place->meaning);
+    if (second->call) place->library = *second->call;
+    if (first->call && !Merge(*first->call, &place->library)) {
+      place->stillness = Stillness::kMoved;
     }
   }
 
-  static void SetSleeper(const ThreadSample& thread, RankState* rank_state) {
-    for (size_t i = FirstOwnFrame(rank_state->meaning); i < thread.frames.size(); ++i) {
-      rank_state->sleeper.push_back(thread.frames[i].frame);
+  static void SetSleeper(const ThreadSample& thread, Place* place) {
+    for (size_t i = FirstOwnFrame(place->meaning); i < thread.frames.size(); ++i) {
+      place->sleeper.push_back(thread.frames[i].frame);
       if (!thread.frames[i].frame.inlined) break;
     }
-    rank_state->nearby = thread.nearby;
+    place->nearby = thread.nearby;
   }
 
   // What it was doing when the signal arrived.
-  void JudgeCore(const ObservedRank& observed, RankState* rank_state) {
+  void LookAtCore(const ObservedRank& observed, Place* place) {
     const RankSample& sample = observed.second;
     const CoreEnd& end = *observed.core;
     if (IsLoaderWorker(sample)) {
-      rank_state->denied = true;
-      rank_state->problem = fmt::format(
+      place->unreadable = true;
+      place->problem = fmt::format(
           "{} belongs to a data loader worker; the rank itself has no core file", end.file);
       return;
     }
-    const ThreadSample* thread = Representative(sample, &rank_state->meaning);
+    const ThreadSample* thread = Representative(sample, &place->meaning);
     if (end.fault) {
       const char* name = sigabbrev_np(end.signal);
-      rank_state->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
+      place->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
       thread = sample.threads.empty() ? nullptr : &sample.threads.front();
-      if (thread != nullptr) rank_state->meaning = MeaningOf(FramesOf(*thread));
-    } else if (rank_state->meaning.meaning == FrameMeaning::kExit &&
-               rank_state->meaning.call == "abort") {
-      rank_state->fault = "abort()";  // its own, not that of a watchdog's thread
+      if (thread != nullptr) place->meaning = MeaningOf(FramesOf(*thread));
+    } else if (place->meaning.meaning == FrameMeaning::kExit && place->meaning.call == "abort") {
+      place->fault = "abort()";  // its own, not that of a watchdog's thread
     }
-    rank_state->gone = !rank_state->fault.empty();
+    place->gone = !place->fault.empty();
     if (thread != nullptr && !thread->frames.empty()) {
-      SetPlace(observed, *thread, rank_state);
-    } else if (!rank_state->gone) {
-      rank_state->denied = true;
-      rank_state->problem = sample.error;
+      SetPlace(observed, *thread, place);
+    } else if (!place->gone) {
+      place->unreadable = true;
+      place->problem = sample.error;
       if (sample.error.empty() && !sample.threads.empty()) {
-        rank_state->problem = sample.threads.front().detail;
+        place->problem = sample.threads.front().detail;
       }
     }
   }
 
-  void SetPlace(const ObservedRank& observed, const ThreadSample& thread, RankState* rank_state) {
-    rank_state->call_path = Path(thread, FirstOwnFrame(rank_state->meaning));
-    AddVariables(thread, rank_state);
+  void SetPlace(const ObservedRank& observed, const ThreadSample& thread, Place* place) {
+    place->call_path = Path(thread, FirstOwnFrame(place->meaning));
+    AddVariables(thread, place);
     for (const ThreadSample& helper : observed.second.helpers) {
-      AddAwaited("process", helper, rank_state);
+      AddAwaited("process", helper, place);
     }
-    if (rank_state->meaning.meaning != FrameMeaning::kExit) return;
+    if (place->meaning.meaning != FrameMeaning::kExit) return;
     for (const ThreadSample& other : observed.second.threads) {
-      if (&other != &thread) AddAwaited("thread", other, rank_state);
+      if (&other != &thread) AddAwaited("thread", other, place);
     }
   }
 
-  static void SetState(const ObservedRank& observed, pid_t tid, RankState* rank_state) {
+  static void SetState(const ObservedRank& observed, pid_t tid, Place* place) {
     if (!observed.first.state || !observed.second.state) return;
     const ThreadActivity activity = Summarize(*observed.first.state, *observed.second.state, tid);
-    rank_state->activity_level = activity.activity_level;
-    rank_state->in_kernel =
+    place->stopped = activity.activity_level == ActivityLevel::kStopped;
+    place->in_kernel =
         InKernel(*observed.first.state, tid) && InKernel(*observed.second.state, tid);
-    rank_state->state = StateText(activity);
+    place->state = StateText(activity);
   }
 
   void AddStacks(const ObservedRank& observed, Process* process) {
@@ -321,37 +318,38 @@ class Builder {
     }
   }
 
-  static void AddVariables(const ThreadSample& thread, RankState* rank_state) {
-    const size_t from = FirstOwnFrame(rank_state->meaning);
+  static void AddVariables(const ThreadSample& thread, Place* place) {
+    const size_t from = FirstOwnFrame(place->meaning);
     for (size_t i = thread.frames.size(); i-- > from;) {
       const LiveFrame& frame = thread.frames[i];
       if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
-      rank_state->variables.push_back({frame.frame, frame.integers});
+      place->variables.push_back({frame.frame, frame.integers});
     }
   }
 
-  static void AddAwaited(std::string_view what, const ThreadSample& thread, RankState* rank_state) {
+  static void AddAwaited(std::string_view what, const ThreadSample& thread, Place* place) {
     const SourceFrame* frame = InnermostUserFrame(FramesOf(thread));
     if (frame == nullptr || !IsUserLine(*frame)) return;
-    rank_state->awaited.push_back(
+    place->awaited.push_back(
         fmt::format("{} {} is in {} ({})", what, thread.tid, frame->function, PlaceText(*frame)));
   }
 
   // Adds what the exporters show of it.
-  void AddOpenCall(const RankState& rank_state, Process* process) {
-    if (rank_state.meaning.operation == Operation::kNone) return;
+  void AddOpenCall(Process* process) {
+    const Place& place = *process->place;
+    if (place.meaning.operation == Operation::kNone) return;
     Arguments arguments;
-    arguments.operation = rank_state.meaning.operation;
+    arguments.operation = place.meaning.operation;
     OpenCall open;
     open.event.arguments = interner_.Arguments(arguments);
-    open.event.call_path = rank_state.call_path;
+    open.event.call_path = place.call_path;
     process->open_calls.push_back(std::move(open));
     process->threads.emplace_back().main = true;
   }
 
   // The frames from `from` outwards, as a call path.
   uint32_t Path(const ThreadSample& thread, size_t from) {
-    Trace& trace = rank_states_.trace;
+    Trace& trace = trace_;
     CallPath path;
     path.end = thread.whole ? ring::StackEnd::kComplete : ring::StackEnd::kBadFrame;
     for (size_t i = from; i < thread.frames.size();) {
@@ -382,7 +380,7 @@ class Builder {
     return interner_.Code(interner_.Module(place.module, live.build_id), place.vaddr);
   }
 
-  RankStates rank_states_;
+  Trace trace_;
   Interner interner_;
   const std::string host_;
   const Builds builds_;
@@ -418,8 +416,8 @@ bool IsOfLibrary(const ThreadSample& thread) {
   return some && thread.whole;
 }
 
-RankStates RankStatesOf(const FoundJob& job, const std::string& host,
-                        const std::vector<ObservedRank>& observed) {
+Trace TraceOfStacks(const FoundJob& job, const std::string& host,
+                    const std::vector<ObservedRank>& observed) {
   Builder builder(job, host, observed);
   for (const ObservedRank& rank : observed) builder.Add(rank);
   return builder.Finish();

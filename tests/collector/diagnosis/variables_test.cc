@@ -1,4 +1,4 @@
-#include "collector/attach/variables.h"
+#include "collector/diagnosis/graph/variables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::ObservedJob;
 
 std::vector<std::string> Texts(const ObservedJob& job) {
   std::vector<std::string> texts;
-  for (const ComparedVariable& variable : CompareVariables(job.Stand())) {
+  for (const ComparedVariable& variable : CompareVariables(job.Trace())) {
     texts.push_back(VariableText(variable));
   }
   return texts;
@@ -61,7 +61,7 @@ TEST(Variables, VariableOfALoopElsewhereIsNotALoopVariable) {
   job.Loop("train.py", 1, 5, "step");
   job.Rank(0, "MPI_Barrier < train train.py:20 [step=6]");
   job.Rank(1, "MPI_Barrier < train train.py:20 [step=5]");
-  const std::vector<ComparedVariable> variables = CompareVariables(job.Stand());
+  const std::vector<ComparedVariable> variables = CompareVariables(job.Trace());
   ASSERT_EQ(variables.size(), 1U);
   EXPECT_FALSE(variables[0].counts);
 }

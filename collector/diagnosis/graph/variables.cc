@@ -1,4 +1,4 @@
-#include "collector/attach/variables.h"
+#include "collector/diagnosis/graph/variables.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
-namespace rollcall::attach {
+namespace rollcall {
 namespace {
 
-using Ranks = std::vector<const RankState*>;
+using Processes = std::vector<const Process*>;
 
 bool SameFunction(const FrameVariables& a, const FrameVariables& b) {
   return a.frame.function == b.frame.function && a.frame.file == b.frame.file;
@@ -47,19 +47,19 @@ bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& 
 }
 
 // False if not all ranks have it, if it is equal on all, or if it only identifies the rank.
-bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
+bool Compare(const Processes& processes, size_t depth, const std::string& name,
              ComparedVariable* variable) {
   std::map<int64_t, std::vector<int32_t>> by_value;
   bool is_rank = true;
-  for (const RankState* rank : ranks) {
-    const PythonInteger* integer = Find(rank->variables[depth], name);
+  for (const Process* process : processes) {
+    const PythonInteger* integer = Find(process->place->variables[depth], name);
     if (integer == nullptr) return false;
-    by_value[integer->value].push_back(rank->rank);
-    is_rank &= integer->value == rank->rank;
+    by_value[integer->value].push_back(process->rank);
+    is_rank &= integer->value == process->rank;
     if (by_value.size() > kMaxValues) return false;
   }
   if (by_value.size() < 2 || is_rank) return false;
-  const SourceFrame& frame = ranks.front()->variables[depth].frame;
+  const SourceFrame& frame = processes.front()->place->variables[depth].frame;
   variable->name = name;
   variable->function = frame.function;
   variable->place = PlaceText(frame);
@@ -71,26 +71,28 @@ bool Compare(const Ranks& ranks, size_t depth, const std::string& name,
 
 }  // namespace
 
-std::vector<ComparedVariable> CompareVariables(const RankStates& rank_states) {
-  Ranks ranks;
-  for (const RankState& rank : rank_states.ranks) ranks.push_back(&rank);
+std::vector<ComparedVariable> CompareVariables(const Trace& trace) {
+  Processes processes;
+  for (const Process& process : trace.processes) {
+    if (process.place) processes.push_back(&process);
+  }
   std::vector<ComparedVariable> compared;
-  if (ranks.empty()) return compared;
-  const std::vector<FrameVariables>& first = ranks.front()->variables;
+  if (processes.empty()) return compared;
+  const std::vector<FrameVariables>& first = processes.front()->place->variables;
   bool together = true;  // they all make their next call from the same line
   for (size_t depth = 0; depth < first.size() && together; ++depth) {
-    for (const RankState* rank : ranks) {
-      if (rank->variables.size() <= depth || !SameFunction(rank->variables[depth], first[depth])) {
-        return compared;
-      }
-      together &= rank->variables[depth].frame.line == first[depth].frame.line;
+    for (const Process* process : processes) {
+      const std::vector<FrameVariables>& frames = process->place->variables;
+      if (frames.size() <= depth || !SameFunction(frames[depth], first[depth])) return compared;
+      together &= frames[depth].frame.line == first[depth].frame.line;
     }
     for (const PythonInteger& integer : first[depth].integers) {
       ComparedVariable variable;
-      if (!Compare(ranks, depth, integer.name, &variable)) continue;
-      variable.counts = std::all_of(ranks.begin(), ranks.end(), [&](const RankState* rank) {
-        return Counts(rank_states.trace, rank->variables[depth], integer.name);
-      });
+      if (!Compare(processes, depth, integer.name, &variable)) continue;
+      variable.counts =
+          std::all_of(processes.begin(), processes.end(), [&](const Process* process) {
+            return Counts(trace, process->place->variables[depth], integer.name);
+          });
       compared.push_back(std::move(variable));
     }
   }
@@ -111,4 +113,4 @@ std::string VariableText(const ComparedVariable& variable) {
   return fmt::format("{} ({}, {})", text, variable.function, variable.place);
 }
 
-}  // namespace rollcall::attach
+}  // namespace rollcall

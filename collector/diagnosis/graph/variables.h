@@ -1,15 +1,15 @@
 // Compares the integers of Python frames between ranks. Without recorded calls, this shows which
 // rank is behind in a loop. Pure.
-#ifndef ROLLCALL_COLLECTOR_ATTACH_VARIABLES_H_
-#define ROLLCALL_COLLECTOR_ATTACH_VARIABLES_H_
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "collector/attach/rank_state.h"
+#include "collector/model/trace.h"
 
-namespace rollcall::attach {
+namespace rollcall {
 
 struct ComparedVariable {
   struct Value {
@@ -26,13 +26,13 @@ struct ComparedVariable {
 inline constexpr size_t kMaxValues = 4;  // per variable: more values mean nothing
 inline constexpr size_t kMaxCompared = 16;
 
-// The integers that all ranks have, in a user frame that all reached by the same path, and that
-// differ; loop counters first. Without those that equal the rank.
-std::vector<ComparedVariable> CompareVariables(const RankStates& rank_states);
+// The integers that all processes with a place have, in a user frame that all reached by the same
+// path, and that differ; loop counters first. Without those that equal the rank.
+std::vector<ComparedVariable> CompareVariables(const Trace& trace);
 
 // "step is 1041 on ranks 0-6 and 1040 on rank 7 (train, train.py:20)"
 std::string VariableText(const ComparedVariable& variable);
 
-}  // namespace rollcall::attach
+}  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_ATTACH_VARIABLES_H_
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_

@@ -1,0 +1,330 @@
+// Finds what is wrong from where the ranks of a job are, without their calls.
+//
+// Ranks inside a call wait for ranks that are not; the position of the majority is no evidence that
+// the majority is right.
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+using Choice = PlaceDetails::Choice;
+using Processes = std::vector<uint32_t>;
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis),
+        places_(analysis.places),
+        waiting_(places_.Waiting()),
+        incidents_(*incidents) {}
+
+  void Find() {
+    if (!places_.unreadable.empty()) {
+      Add(What::kAbsent, {}, waiting_).hangs = false;
+      return;
+    }
+    // A rank that moves may still arrive.
+    if (!places_.moving.empty()) return;
+    const bool crashed =
+        analysis_.trace.evidence == Trace::Evidence::kCores && !places_.gone.empty();
+    if (waiting_.empty() && !crashed) return;
+    if (!places_.gone.empty()) {
+      Add(What::kDeath, places_.gone, waiting_).hangs = !waiting_.empty();
+    } else if (!places_.outside.empty()) {
+      FindOutside();
+    } else if (!FindEnded()) {
+      FindWaiting();
+    }
+  }
+
+ private:
+  Incident& Add(What what, Processes deviating, Processes agreeing) {
+    Incident& incident = incidents_.emplace_back();
+    incident.what = what;
+    incident.hangs = true;
+    incident.deviating = std::move(deviating);
+    incident.agreeing = std::move(agreeing);
+    incident.deviating_event = CallOf(incident.deviating);
+    incident.agreeing_event = CallOf(incident.agreeing);
+    return incident;
+  }
+
+  // The call of the largest group with one of them, if any waits.
+  const Event* CallOf(const Processes& side) const {
+    for (const PlaceGroup& group : places_.waiting) {
+      if (Contains(side, group.members.front())) {
+        return analysis_.CurrentEvent(group.members.front());
+      }
+    }
+    return side.empty() ? nullptr : analysis_.CurrentEvent(side.front());
+  }
+
+  // Ranks outside every call that others wait in, or exiting.
+  void FindOutside() {
+    Processes stalled;
+    Processes leaving;
+    for (const uint32_t p : places_.outside) {
+      const bool exits = analysis_.graph.processes[p].activity != Activity::kRunning;
+      (exits ? leaving : stalled).push_back(p);
+    }
+    if (!stalled.empty()) Add(What::kBehind, stalled, waiting_);
+    if (leaving.empty()) return;
+    const bool finalizes = analysis_.graph.processes[leaving.front()].activity == Activity::kLeft;
+    Add(finalizes ? What::kLeft : What::kDeath, leaving, waiting_);
+  }
+
+  // A rank in MPI_Finalize makes no further call, and a rank without a process makes none either.
+  // False if there is neither.
+  bool FindEnded() {
+    Processes left;
+    Processes waiting;
+    bool messages = true;
+    bool windows = true;
+    bool starts = false;
+    for (const PlaceGroup& group : places_.waiting) {
+      Processes& side = group.Finalizes() ? left : waiting;
+      side.insert(side.end(), group.members.begin(), group.members.end());
+      if (group.Finalizes()) continue;
+      messages &= WaitsForMessages(group);
+      windows &= WaitsForWindow(group);
+      starts |= group.place->kind() == Kind::kInit;
+    }
+    if (!left.empty() && !waiting.empty()) {
+      // The sender of an awaited message is unknown: a finalizing rank may have nothing to do with
+      // it.
+      if (windows) {
+        Add(What::kWindow, {}, waiting);
+      } else if (messages) {
+        Add(What::kMessage, waiting, left);
+      } else {
+        AddLeft(left, waiting);
+      }
+      return true;
+    }
+    if (places_.missing.empty()) return false;
+    // Ranks that wait in MPI_Init wait for ranks that are still to be started; a job that finalizes
+    // is ending.
+    if (starts || waiting.empty()) return true;
+    Incident& incident = Add(What::kAbsent, {}, waiting_);
+    incident.absent = places_.missing;
+    incident.hangs = analysis_.trace.worlds.front().all_here;
+    incident.Set<WaitDetails>().started_here = incident.hangs;
+    return true;
+  }
+
+  // As for records, the smaller side deviates.
+  void AddLeft(Processes left, Processes waiting) {
+    const bool tie = left.size() == waiting.size();
+    if (waiting.size() < left.size()) std::swap(left, waiting);
+    Add(What::kLeft, std::move(left), std::move(waiting)).tie = tie;
+  }
+
+  void FindWaiting() {
+    Processes of_messages;
+    bool windows = true;
+    bool largest = false;  // one of the two largest groups waits for messages
+    for (const PlaceGroup& group : places_.waiting) {
+      if (!WaitsForMessages(group)) continue;
+      largest |= &group - places_.waiting.data() < 2;
+      of_messages.insert(of_messages.end(), group.members.begin(), group.members.end());
+      windows &= WaitsForWindow(group);
+    }
+    if (largest) return FindMessages(std::move(of_messages), windows);
+    if (places_.waiting.size() == 1) return FindOneGroup();
+    FindApart();
+  }
+
+  // Some ranks wait for messages, others perhaps for all ranks: stacks do not show which rank
+  // should send.
+  void FindMessages(Processes waiting, bool windows) {
+    if (windows) {
+      Add(What::kWindow, {}, waiting_);
+      return;
+    }
+    Processes ring = Ring();
+    if (!ring.empty()) {
+      waiting = std::move(ring);
+    } else if (waiting_.size() == 2) {
+      waiting = waiting_;  // each waits for the other
+    }
+    Processes others = Without(waiting_, waiting);
+    Add(What::kMessage, std::move(waiting), std::move(others)).Set<MessageDetails>().mutual = true;
+  }
+
+  uint32_t AwaitedBy(uint32_t process) const {
+    return ProcessOf(analysis_.trace, 0, analysis_.PlaceOf(process).library.awaited);
+  }
+
+  // Ranks that wait for each other in a ring, as far as the library's objects show.
+  Processes Ring() const {
+    std::map<uint32_t, uint32_t> awaited;
+    for (const uint32_t p : waiting_) awaited[p] = AwaitedBy(p);
+    // A rank for which no remaining rank waits is in no ring.
+    for (bool less = true; less;) {
+      std::set<uint32_t> wanted;
+      for (const auto& [waiter, other] : awaited) wanted.insert(other);
+      less = std::erase_if(awaited, [&](const auto& entry) {
+               return !wanted.contains(entry.first) || !awaited.contains(entry.second);
+             }) != 0;
+    }
+    Processes ring;
+    for (const auto& entry : awaited) ring.push_back(entry.first);
+    return ring;
+  }
+
+  void FindOneGroup() {
+    const PlaceGroup& group = places_.waiting.front();
+    // Starting and ending processes and writing files may take any time.
+    if (group.place->meaning.meaning == FrameMeaning::kMpi &&
+        group.place->kind() != Kind::kCollective) {
+      return;
+    }
+    const auto counter = std::find_if(
+        places_.variables.begin(), places_.variables.end(),
+        [](const ComparedVariable& each) { return each.counts && each.values.size() == 2; });
+    if (counter == places_.variables.end()) {
+      Add(What::kAllArrived, {}, waiting_);
+      return;
+    }
+    // They are in different iterations of a loop.
+    Processes fewer;
+    for (const int32_t rank : counter->values[1].ranks) {
+      fewer.push_back(ProcessOf(analysis_.trace, 0, rank));
+    }
+    Processes most = Without(waiting_, fewer);
+    const bool tie = fewer.size() == most.size();
+    Incident& incident = Add(What::kApart, std::move(fewer), std::move(most));
+    incident.tie = tie;
+    incident.details = PlaceDetails{.main = &group, .other = &group};
+  }
+
+  // Ranks wait in different collectives, or in one that they called at different places.
+  void FindApart() {
+    const PlaceGroup& main = places_.waiting[0];
+    const PlaceGroup& other = places_.waiting[1];
+    PlaceDetails details{.main = &main, .other = &other, .more = places_.waiting.size() - 2};
+    const Processes smaller = Without(waiting_, main.members);
+    Processes named = Choose(smaller, &details);
+    const bool tie = named.empty();
+    if (tie) named = smaller;
+    Processes others = Without(waiting_, named);
+    Incident& incident = Add(What::kApart, std::move(named), std::move(others));
+    incident.tie = tie;
+    incident.details = details;
+  }
+
+  // Names the smaller groups, unless the evidence shows more; nobody if it shows too little.
+  Processes Choose(Processes smaller, PlaceDetails* details) const {
+    const PlaceGroup& main = *details->main;
+    const PlaceGroup& other = *details->other;
+    const PathDivergence part = analysis_.sites.Part(main.place->call_path, other.place->call_path);
+    const int order = Order(main, other, part);
+    // A rank behind a call that does not block all members may have made it correctly.
+    const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
+    const bool passed = passes(order);
+    // If the iterations decide: a loop may count downwards.
+    details->certain = part.known && passed == passes(part.order);
+    const auto nobody = [details](Choice why) {
+      details->choice = why;
+      details->certain = false;
+      return Processes();
+    };
+    const bool alone = details->more == 0;
+    if (alone && order != 0) {
+      const PlaceGroup& behind = order < 0 ? main : other;
+      if (const auto skipped = Skipped(behind, order < 0 ? other : main)) {
+        if (skipped->empty()) return nobody(Choice::kNoMembers);
+        details->choice = Choice::kMembers;
+        details->call = &behind.place->library;
+        return *skipped;
+      }
+    }
+    if (alone && main.members.size() == other.members.size()) return nobody(Choice::kEqual);
+    if (!passed) return smaller;
+    if (alone) {
+      if (const auto condition = Condition(other, main, part)) {
+        details->choice = Choice::kCondition;
+        details->certain &= condition->confirmed;
+        return condition->named;
+      }
+    }
+    return nobody(Choice::kMayHaveLeft);
+  }
+
+  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if unknown.
+  int Order(const PlaceGroup& a, const PlaceGroup& b, const PathDivergence& part) const {
+    for (const ComparedVariable& variable : places_.variables) {
+      if (!variable.counts) continue;
+      const auto iteration = [&](const PlaceGroup& group) {
+        const std::vector<int32_t> ranks = analysis_.RanksOf(group.members);
+        return std::find_if(variable.values.begin(), variable.values.end(), [&](const auto& value) {
+          return std::includes(value.ranks.begin(), value.ranks.end(), ranks.begin(), ranks.end());
+        });
+      };
+      const auto of_a = iteration(a);
+      const auto of_b = iteration(b);
+      if (of_a == variable.values.end() || of_b == variable.values.end() || of_a == of_b) continue;
+      return of_a->value < of_b->value ? -1 : 1;
+    }
+    return part.known ? part.order : 0;
+  }
+
+  // The ranks of the group ahead that skipped the call that the others wait in. None: unknown.
+  std::optional<Processes> Skipped(const PlaceGroup& behind, const PlaceGroup& ahead) const {
+    const LibraryCall& call = behind.place->library;
+    if (!HoldsAll(behind) || !AreApart(call, ahead.place->library)) return std::nullopt;
+    Processes skipped;
+    std::copy_if(ahead.members.begin(), ahead.members.end(), std::back_inserter(skipped),
+                 [&](uint32_t p) { return call.HasMember(analysis_.RankOf(p)); });
+    return skipped;
+  }
+
+  struct ByCondition {
+    Processes named;
+    bool confirmed = false;  // by the ranks for which the library waits
+  };
+
+  // For a call that ranks may leave before all have arrived: a condition around it shows which
+  // ranks made it. None if there is no condition, or if it does not match the ranks.
+  std::optional<ByCondition> Condition(const PlaceGroup& behind, const PlaceGroup& ahead,
+                                       const PathDivergence& part) const {
+    const SourceBlock* arm = part.branch ? analysis_.sites.EnclosingArm(part.b, part.a) : nullptr;
+    if (arm == nullptr) return std::nullopt;
+    if (arm->subject.empty()) return ByCondition{behind.members};
+    int32_t value = -1;
+    std::from_chars(arm->value.data(), arm->value.data() + arm->value.size(), value);
+    const Processes rank = {ProcessOf(analysis_.trace, 0, value)};
+    if (arm->equal) {
+      return behind.members == rank ? std::optional(ByCondition{rank}) : std::nullopt;
+    }
+    Processes awaited;
+    for (const uint32_t p : behind.members) {
+      if (Contains(ahead.members, AwaitedBy(p))) awaited.push_back(AwaitedBy(p));
+    }
+    awaited = Without(std::move(awaited), {});
+    const bool fits = awaited.empty() ? Contains(ahead.members, rank.front()) : awaited == rank;
+    return fits ? std::optional(ByCondition{rank, !awaited.empty()}) : std::nullopt;
+  }
+
+  const Analysis& analysis_;
+  const Places& places_;
+  const Processes waiting_;
+  std::vector<Incident>& incidents_;
+};
+
+}  // namespace
+
+void FindPlaceIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  PlaceFinder(analysis, incidents).Find();
+}
+
+}  // namespace rollcall

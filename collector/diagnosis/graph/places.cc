@@ -1,0 +1,126 @@
+#include "collector/diagnosis/graph/places.h"
+
+#include <algorithm>
+
+namespace rollcall {
+namespace {
+
+// Whether a rank is in a call that requires that all ranks have called MPI_Init and none has
+// finished MPI_Finalize.
+bool AllHaveBegun(const Trace& trace) {
+  return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+    const Place& place = *process.place;
+    return !place.no_library && place.meaning.meaning == FrameMeaning::kMpi &&
+           place.kind() != Kind::kInit && place.meaning.operation != Operation::kFinalize &&
+           place.Waits() && place.IsStill();
+  });
+}
+
+Position PositionOf(const Trace& trace, const Place& place, bool begun) {
+  const bool waits = place.Waits();
+  // The process that started the rank's program, such as a shell, is still there.
+  if (place.gone || (place.no_library && begun && place.stillness == Stillness::kAsleep)) {
+    return Position::kGone;
+  }
+  if (place.unreadable) return Position::kUnreadable;
+  if (place.stopped) return Position::kOutside;  // whatever it was about to do
+  // Whether a process moved before its core was written is unknown.
+  const bool moves = place.ended || place.may_act || !place.IsStill() || (place.timed && !waits);
+  if (moves && trace.evidence != Trace::Evidence::kCores) return Position::kMoving;
+  return waits ? Position::kWaiting : Position::kOutside;
+}
+
+void Join(const Trace& trace, uint32_t p, const CallSites& sites,
+          std::vector<PlaceGroup>* waiting) {
+  const Place& place = *trace.processes[p].place;
+  for (PlaceGroup& group : *waiting) {
+    if (group.place->meaning.call != place.meaning.call ||
+        sites.Id(group.place->call_path) != sites.Id(place.call_path)) {
+      continue;
+    }
+    // Rows of a grid are in one call at one place; a rank that belongs to two rows is in one of
+    // them.
+    if (!WaitsForMessages(group) && AreApart(group.place->library, place.library) &&
+        group.place->library.HasMember(trace.processes[p].rank)) {
+      continue;
+    }
+    group.members.push_back(p);
+    group.of_collective |= place.library.of_collective;
+    return;
+  }
+  waiting->push_back({{p}, &place, place.library.of_collective});
+}
+
+}  // namespace
+
+bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes) {
+  return !processes.empty() && std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
+    const uint32_t awaited = ProcessOf(trace, 0, trace.processes[p].place->library.awaited);
+    return std::find(processes.begin(), processes.end(), awaited) != processes.end();
+  });
+}
+
+bool WaitsForMessages(const PlaceGroup& group) {
+  if (group.place->meaning.meaning != FrameMeaning::kMpi || group.of_collective) return false;
+  const CallGroup kind = GroupOf(group.place->kind());
+  return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
+}
+
+bool WaitsForWindow(const PlaceGroup& group) { return group.place->kind() == Kind::kWindowSync; }
+
+bool AreApart(const LibraryCall& a, const LibraryCall& b) {
+  return !a.communicator.empty() && !b.communicator.empty() && !a.member_runs.empty() &&
+         !b.member_runs.empty() &&
+         (a.communicator != b.communicator || a.member_runs != b.member_runs);
+}
+
+bool HoldsAll(const PlaceGroup& group) {
+  if (group.of_collective) return false;  // which collective is unknown
+  const auto operation = static_cast<uint16_t>(group.place->meaning.operation);
+  const Needs needs = NeedsOf(FindOperation(operation).rule);
+  return needs == Needs::kAll || needs == Needs::kAllIfCounted || needs == Needs::kUnknown;
+}
+
+std::vector<Position> PositionsOf(const Trace& trace) {
+  std::vector<Position> positions;
+  const bool begun = AllHaveBegun(trace);
+  for (const Process& process : trace.processes) {
+    positions.push_back(PositionOf(trace, *process.place, begun));
+  }
+  return positions;
+}
+
+std::vector<uint32_t> Places::Waiting() const {
+  std::vector<uint32_t> all;
+  for (const PlaceGroup& group : waiting) {
+    all.insert(all.end(), group.members.begin(), group.members.end());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Places BuildPlaces(const Trace& trace, const CallSites& sites) {
+  Places places;
+  if (trace.HasRecords()) return places;
+  const std::vector<Position> positions = PositionsOf(trace);
+  std::vector<uint32_t>* const lists[] = {nullptr, &places.outside, &places.moving, &places.gone,
+                                          &places.unreadable};
+  for (uint32_t p = 0; p < positions.size(); ++p) {
+    if (positions[p] == Position::kWaiting) {
+      Join(trace, p, sites, &places.waiting);
+    } else {
+      lists[static_cast<size_t>(positions[p])]->push_back(p);
+    }
+  }
+  std::stable_sort(
+      places.waiting.begin(), places.waiting.end(),
+      [](const PlaceGroup& a, const PlaceGroup& b) { return a.members.size() > b.members.size(); });
+  const World& world = trace.worlds.front();
+  for (int32_t rank = 0; rank < world.size; ++rank) {
+    if (world.processes[static_cast<size_t>(rank)] == kNoIndex) places.missing.push_back(rank);
+  }
+  places.variables = CompareVariables(trace);
+  return places;
+}
+
+}  // namespace rollcall

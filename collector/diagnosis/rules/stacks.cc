@@ -1,0 +1,283 @@
+#include "collector/diagnosis/rules/stacks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/place_text.h"
+#include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
+
+namespace rollcall {
+namespace {
+
+using Choice = PlaceDetails::Choice;
+
+Finding JudgeEnd(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
+  const uint32_t first = incident.deviating.front();
+  const Process& process = analysis.trace.processes[first];
+  const Place& place = *process.place;
+  const std::string ranks = RanksPhrase(finding.culprits);
+  const auto verb = [&](const char* one, const char* several) {
+    return Verb(finding.culprits, one, several);
+  };
+  if (!place.fault.empty()) {
+    finding.title = fmt::format("{} {} ended by {}", ranks, verb("was", "were"), place.fault);
+    finding.why = "its core file says so";
+    if (incident.hangs) finding.title += "; " + WaitingPlacesText(analysis);
+    return finding;
+  }
+  const std::string others = WaitingPlacesText(analysis);
+  if (place.gone) {
+    finding.title = fmt::format("{} ended; {}", ranks, others);
+    finding.why = "its process has ended or is a zombie";
+  } else if (place.no_library) {
+    finding.title = fmt::format("{} ended; {}", ranks, others);
+    finding.why = fmt::format(
+        "its process {} ({}) has not loaded MPI, and the other ranks are past MPI_Init: the rank's "
+        "program ended, and the process that started it remains",
+        process.pid, process.executable);
+  } else {
+    finding.title = fmt::format("{} {} exiting, and {}", ranks, verb("is", "are"), others);
+    finding.why = fmt::format("it is in {}", place.meaning.call);
+  }
+  return finding;
+}
+
+// Ranks without a process.
+Finding JudgeAbsent(const Analysis& analysis, const Incident& incident) {
+  const bool cores = analysis.trace.evidence == Trace::Evidence::kCores;
+  const std::vector<int32_t> waiting = analysis.RanksOf(incident.agreeing);
+  if (incident.Of<WaitDetails>().started_here) {
+    Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
+    finding.culprits = incident.absent;
+    finding.culprit_gone = true;
+    finding.title = fmt::format("there is no process of {}, and {}", RanksPhrase(incident.absent),
+                                WaitingPlacesText(analysis));
+    finding.why = "the launcher started all ranks on this machine";
+    return finding;
+  }
+  Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
+  finding.waiting = waiting;
+  if (!incident.absent.empty()) {
+    finding.title = fmt::format("{}; what {} {} was not observed", WaitingPlacesText(analysis),
+                                RanksPhrase(incident.absent), Verb(incident.absent, "does", "do"));
+    finding.fix = cores ? "collect the core files of those ranks as well"
+                        : "attach on the machines of those ranks as well: --hosts, or --slurm";
+    return finding;
+  }
+  const std::vector<uint32_t>& unreadable = analysis.places.unreadable;
+  finding.title =
+      fmt::format("the stack{} of {} could not be taken", unreadable.size() == 1 ? "" : "s",
+                  RanksPhrase(analysis.RanksOf(unreadable)));
+  finding.why = analysis.PlaceOf(unreadable.front()).problem;
+  for (const uint32_t p : unreadable) {
+    const std::string& state = analysis.PlaceOf(p).state;
+    if (state.empty()) continue;
+    finding.notes.push_back(fmt::format("rank {} is {}", analysis.RankOf(p), state));
+  }
+  return finding;
+}
+
+Finding JudgeStalled(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
+  const Place& first = analysis.PlaceOf(incident.deviating.front());
+  const std::string ranks = RanksPhrase(finding.culprits);
+  finding.title = fmt::format(
+      "{} {} {}, and {}", ranks, Verb(finding.culprits, "is", "are"),
+      first.stopped && first.Waits() ? "stopped in " + first.meaning.call : "outside every call",
+      WaitingPlacesText(analysis));
+  if (analysis.trace.evidence == Trace::Evidence::kCores) {
+    finding.why = "it had not arrived there when its core was written";
+  } else if (first.stopped) {
+    finding.why = "it is stopped, by a signal or a debugger";
+    finding.fix = fmt::format("continue {}, and attach again", ranks);
+  } else {
+    finding.why = first.stillness == Stillness::kAsleep
+                      ? "it did not run between the two samples"
+                      : "it runs, and nothing on its stack or in its registers changed between the "
+                        "two samples";
+  }
+  return finding;
+}
+
+// Some ranks are in MPI_Finalize, others in a collective.
+Finding JudgeLeft(const Analysis& analysis, const Incident& incident) {
+  const bool extra = analysis.graph.processes[incident.deviating.front()].activity !=
+                     Activity::kLeft;  // few are in a call that most never made
+  Finding finding =
+      Draft(analysis, incident,
+            extra ? VerdictKind::kRankConditionalCollective : VerdictKind::kFinalizedEarly, extra);
+  const std::vector<int32_t> left =
+      analysis.RanksOf(extra ? incident.agreeing : incident.deviating);
+  finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(left),
+                              Verb(left, "is", "are"), WaitingPlacesText(analysis));
+  finding.why = extra ? "most ranks never made the call: its condition is met on few ranks only"
+                      : "a rank that has entered MPI_Finalize takes part in no further collective";
+  return finding;
+}
+
+Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
+  finding.title = WaitingPlacesText(analysis) + ", and no rank is left to answer";
+  finding.why = "no rank is outside of these calls";
+  finding.notes.emplace_back(
+      "stacks do not show which rank holds the lock or has to expose its memory");
+  return finding;
+}
+
+// "ranks 1-3 wait in MPI_Recv (a.c:5), rank 0 in MPI_Barrier (a.c:9), others at 2 more places"
+std::string GroupsText(const Analysis& analysis, const PlaceGroup& main, const PlaceGroup& other,
+                       size_t more) {
+  const bool apart = AreApart(main.place->library, other.place->library);
+  const std::vector<int32_t> first = analysis.RanksOf(main.members);
+  std::string text =
+      fmt::format("{} {} in {}, {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
+                  GroupText(analysis, main, apart), RanksPhrase(analysis.RanksOf(other.members)),
+                  GroupText(analysis, other, apart));
+  if (more > 0) {
+    text += fmt::format(", others at {} more place{}", more, more == 1 ? "" : "s");
+  }
+  return text;
+}
+
+Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
+  const bool mutual = incident.Of<MessageDetails>().mutual;
+  Finding finding = Draft(analysis, incident,
+                          mutual ? VerdictKind::kP2pDeadlock : VerdictKind::kP2pUnmatched, true);
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  if (!mutual) {
+    const std::vector<int32_t> left = analysis.RanksOf(incident.agreeing);
+    finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(left),
+                                Verb(left, "is", "are"), WaitingPlacesText(analysis));
+    return finding;
+  }
+  if (std::all_of(groups.begin(), groups.end(), WaitsForMessages)) {
+    const std::vector<int32_t> all = analysis.RanksOf(analysis.places.Waiting());
+    finding.title = fmt::format("{} {} in calls for messages that no rank is left to answer",
+                                RanksPhrase(all), Verb(all, "waits", "wait"));
+  } else {
+    finding.title = GroupsText(analysis, groups[0], groups[1], groups.size() - 2);
+  }
+  finding.why = AwaitEachOther(analysis.trace, incident.deviating)
+                    ? "they wait for messages from each other, in a cycle"
+                    : "no rank is outside of these calls";
+  return finding;
+}
+
+Finding JudgeArrived(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
+  finding.title = fmt::format("all ranks are in {}, called from the same place",
+                              analysis.places.waiting.front().place->meaning.call);
+  finding.why = "every rank has arrived, and none continues";
+  finding.fix =
+      "compare the arguments of the call (root, count, datatype, communicator), which stacks do "
+      "not show; if they match, check network, driver and library";
+  return finding;
+}
+
+VerdictKind KindOf(const PlaceDetails& places, const PathDivergence& part) {
+  const Place& main = *places.main->place;
+  const Place& other = *places.other->place;
+  if (places.main == places.other) return VerdictKind::kUnevenIterations;
+  if (part.same && AreApart(main.library, other.library)) return VerdictKind::kOrderInversion;
+  const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
+                       (!part.loops_a.empty() || !part.loops_b.empty());
+  if (in_loop && main.meaning.call != other.meaning.call) return VerdictKind::kUnevenIterations;
+  if (part.known && part.branch) return VerdictKind::kRankConditionalCollective;
+  return VerdictKind::kCollectiveMismatch;
+}
+
+// Why the deviating side was chosen, or none, if it is not because it is smaller.
+void AddChoice(const PlaceDetails& places, Finding* finding) {
+  const std::string& behind = places.other->place->meaning.call;
+  switch (places.choice) {
+    case Choice::kFewer:
+    case Choice::kCondition:
+      break;
+    case Choice::kMembers:
+      finding->why +=
+          fmt::format("; {} {} to {}", RanksPhrase(finding->culprits),
+                      Verb(finding->culprits, "belongs", "belong"), CommunicatorText(*places.call));
+      break;
+    case Choice::kEqual:
+      finding->notes.emplace_back(
+          "both places have the same number of ranks: which of them diverged is not known");
+      break;
+    case Choice::kNoMembers:
+      finding->notes.emplace_back(
+          "the ranks that are ahead are not members of the communicator of the call");
+      break;
+    case Choice::kMayHaveLeft:
+      finding->notes.push_back(
+          fmt::format("a rank may leave {} before all ranks have arrived: which of the ranks "
+                      "behind it skipped it is not known",
+                      behind));
+      break;
+  }
+}
+
+Finding JudgeApart(const Analysis& analysis, const Incident& incident, const PathDivergence& part) {
+  const PlaceDetails& places = incident.Of<PlaceDetails>();
+  Finding finding = Draft(analysis, incident, KindOf(places, part));
+  if (places.main == places.other) {
+    finding.title = fmt::format("all ranks are in {}, called from the same place",
+                                places.main->place->meaning.call);
+    finding.why = "they are in different iterations of a loop";
+    return finding;
+  }
+  finding.title = GroupsText(analysis, *places.main, *places.other, places.more);
+  if (part.known && part.branch && !part.same && !part.a.function.empty()) {
+    finding.why = fmt::format("the stacks diverge in {}, at lines {} and {}", part.a.function,
+                              part.a.line, part.b.line);
+  } else if (finding.kind == VerdictKind::kOrderInversion) {
+    finding.why = "the call site is the same, the communicators are not";
+  }
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  if (std::any_of(groups.begin(), groups.end(), [](const PlaceGroup& group) {
+        return group.place->meaning.call.starts_with("c10d::Reducer::");
+      })) {
+    finding.notes.emplace_back(
+        "DistributedDataParallel reduces gradients once each rank has used each parameter: set "
+        "find_unused_parameters if a step does not use all parameters; use Join if ranks have "
+        "different numbers of steps");
+  }
+  AddChoice(places, &finding);
+  return finding;
+}
+
+Finding Describe(const Analysis& analysis, const Incident& incident, const Divergence& divergence) {
+  using What = Incident::What;
+  switch (incident.what) {
+    case What::kDeath:
+      return JudgeEnd(analysis, incident);
+    case What::kBehind:
+      return JudgeStalled(analysis, incident);
+    case What::kLeft:
+      return JudgeLeft(analysis, incident);
+    case What::kWindow:
+      return JudgeWindow(analysis, incident);
+    case What::kMessage:
+      return JudgeMessages(analysis, incident);
+    case What::kAllArrived:
+      return JudgeArrived(analysis, incident);
+    case What::kApart:
+      return JudgeApart(analysis, incident, divergence.path_divergence);
+    default:
+      return JudgeAbsent(analysis, incident);
+  }
+}
+
+}  // namespace
+
+Finding JudgeStacks(const Analysis& analysis, const Incident& incident,
+                    const Divergence& divergence) {
+  Finding finding = Describe(analysis, incident, divergence);
+  if (finding.kind != VerdictKind::kInconclusive) AddPlaceNotes(analysis, &finding);
+  return finding;
+}
+
+}  // namespace rollcall

@@ -1,0 +1,17 @@
+// The kinds of incidents of ranks whose calls are not recorded.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/verdict/finding.h"
+
+namespace rollcall {
+
+// Names and describes an incident of FindPlaceIncidents(). Pure.
+Finding JudgeStacks(const Analysis& analysis, const Incident& incident,
+                    const Divergence& divergence);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
