@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "proto/datatypes.h"
 #include "proto/mpi_errors.h"
@@ -234,18 +235,22 @@ class Parser {
   }
 
   // "graph NAME 0:1,2 1:0 2:0"; "dist-graph NAME 0>1 1>2": one edge per word, in the order in
-  // which both of its ends list it.
+  // which both of its ends list it; "0|>1": rank 0 does not list it, "0>|1": rank 1 does not.
   void Graph(const std::vector<std::string>& words) {
     const bool directed = words[0] == "dist-graph";
     std::vector<std::vector<int32_t>> in(static_cast<size_t>(ranks_));
     std::vector<std::vector<int32_t>> out(static_cast<size_t>(ranks_));
     for (size_t i = 2; i < words.size(); ++i) {
-      const std::vector<std::string> sides = Split(words[i], directed ? '>' : ':');
+      std::vector<std::string> sides = Split(words[i], directed ? '>' : ':');
       if (sides.size() != 2) throw Failure{fmt::format("'{}' is no edge", words[i])};
+      const bool from_lists = !directed || !sides[0].ends_with('|');
+      const bool to_lists = directed && !sides[1].starts_with('|');
+      if (!from_lists) sides[0].pop_back();
+      if (directed && !to_lists) sides[1].erase(0, 1);
       for (const int32_t from : RankList(sides[0])) {
         for (const int32_t to : RankList(sides[1])) {
-          out[static_cast<size_t>(from)].push_back(to);
-          if (directed) in[static_cast<size_t>(to)].push_back(from);
+          if (from_lists) out[static_cast<size_t>(from)].push_back(to);
+          if (to_lists) in[static_cast<size_t>(to)].push_back(from);
         }
       }
     }
@@ -320,6 +325,8 @@ class Parser {
       process.live_stacks.push_back(std::move(stack));
     } else if (verb == "loses") {
       Lose(rank, words);
+    } else if (verb == "keeps") {
+      builder_->LimitRecords(rank, static_cast<size_t>(Number(At(words, 2))));
     } else if (verb == "loses-data") {
       builder_->LoseData(rank, static_cast<uint64_t>(Number(At(words, 2))));
     } else if (verb == "replica") {
@@ -475,16 +482,19 @@ class Parser {
 
   // Names of MPI without "MPI_"; names of torch.distributed and NCCL unchanged.
   static Operation FindByName(const std::string& name) {
-    for (const OperationInfo& info : kOperations) {
-      if (info.name == "MPI_" + name) return info.operation;
-    }
-    for (const OperationInfo& info : kTorchOperations) {
-      if (info.name == name) return info.operation;
-    }
-    for (const OperationInfo& info : kNcclOperations) {
-      if (info.name == name) return info.operation;
-    }
-    return Operation::kNone;
+    static const auto kByName = [] {
+      std::unordered_map<std::string, Operation> by_name;
+      for (const OperationInfo& info : kOperations) {
+        if (info.name.starts_with("MPI_")) {
+          by_name.emplace(info.name.substr(sizeof("MPI_") - 1), info.operation);
+        }
+      }
+      for (const OperationInfo& info : kTorchOperations) by_name.emplace(info.name, info.operation);
+      for (const OperationInfo& info : kNcclOperations) by_name.emplace(info.name, info.operation);
+      return by_name;
+    }();
+    const auto known = kByName.find(name);
+    return known == kByName.end() ? Operation::kNone : known->second;
   }
 
   static ErrorClass FindError(const std::string& name) {

@@ -61,6 +61,65 @@ end
   EXPECT_EQ(result.trace.members[1].entered, 9u);
 }
 
+TEST(TextTrace, KeepsTheLastRecordsAndAllCounts) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+comm pair 0-1
+repeat 3
+  0: Send 1xMPI_INT peer=1 tag=7
+  1: Recv 1xMPI_INT peer=0 tag=7
+  0-1: Barrier
+  0-1: Barrier on=pair
+end
+0: keeps 1
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const Process& process = result.trace.processes[0];
+  EXPECT_EQ(process.p2p.size(), 1u);
+  EXPECT_EQ(process.threads[0].lost_p2p, 2u);
+  EXPECT_EQ(process.threads[0].lost_collectives, 5u);
+  EXPECT_EQ(process.channels.at(0).sent, 3u);
+  const auto member = [&](size_t communicator, size_t rank) -> const Member& {
+    return result.trace.members[result.trace.communicators[communicator].members[rank]];
+  };
+  EXPECT_EQ(member(0, 0).events.size(), 0u);
+  ASSERT_EQ(member(1, 0).events.size(), 1u);
+  EXPECT_EQ(member(1, 0).events[0].sequence, 3u);
+  EXPECT_EQ(member(0, 0).entered, 3u);
+  EXPECT_EQ(member(0, 1).events.size(), 3u);
+  EXPECT_EQ(result.trace.processes[1].p2p.size(), 3u);
+}
+
+TEST(TextTrace, OneEndMayListAnEdge) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+dist-graph world 0>1 1|>0 0>|1
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(result.trace.members[0].neighbors_out, (std::vector<int32_t>{1, 1}));
+  EXPECT_EQ(result.trace.members[0].neighbors_in, std::vector<int32_t>{1});
+  EXPECT_EQ(result.trace.members[1].neighbors_out, std::vector<int32_t>{});
+  EXPECT_EQ(result.trace.members[1].neighbors_in, std::vector<int32_t>{0});
+}
+
+TEST(TextTrace, NamesOfRequestsAreUsedAgain) {
+  const TextTraceResult result = ParseTextTrace(R"(
+ranks 2
+repeat 2
+  0: Isend 1xMPI_INT peer=1 tag=1 request=a
+  0: Irecv 1xMPI_INT peer=1 tag=1 request=b
+  0: Waitall for=a,b
+end
+0: Isend 1xMPI_INT peer=1 tag=1 request=a
+0: Irecv 1xMPI_INT peer=1 tag=1 request=b
+0: Wait for=a
+)");
+  ASSERT_EQ(result.errors, std::vector<std::string>{});
+  const std::vector<OpenRequest>& open = result.trace.processes[0].open_requests;
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_EQ(result.trace.arguments[open[0].event.arguments].operation, Operation::kIrecv);
+}
+
 TEST(TextTrace, ParsesPythonFramesAndContext) {
   const TextTraceResult result = ParseTextTrace(R"(
 ranks 2

@@ -259,7 +259,7 @@ TraceBuilder::Made TraceBuilder::Make(int rank, const Call& call) {
   }
   if (process.device && info.rule == Rule::kP2p) event.detail = process.p2p.size() + 1;
   if (!call.request.empty()) {
-    const uint64_t uid = requests_.size() + 1;
+    const uint64_t uid = ++last_request_;
     requests_[{rank, call.request}] = uid;
     event.request = uid;
     OpenRequest request;
@@ -705,6 +705,30 @@ void TraceBuilder::LoseWithin(int rank, uint32_t communicator, uint64_t sequence
   process(rank)->records_unreadable += count;
 }
 
+void TraceBuilder::Overwrite(int rank, size_t room) {
+  Process& process = *this->process(rank);
+  if (process.p2p.size() > room) {
+    const size_t gone = process.p2p.size() - room;
+    process.p2p.erase(process.p2p.begin(), process.p2p.begin() + static_cast<ptrdiff_t>(gone));
+    process.threads[0].lost_p2p += gone;
+  }
+  std::vector<int64_t> starts;  // of all communicators
+  for (const Member& member : trace_.members) {
+    if (member.process != static_cast<uint32_t>(rank)) continue;
+    for (const Event& event : member.events) starts.push_back(event.start_ns);
+  }
+  if (starts.size() <= room) return;
+  std::sort(starts.begin(), starts.end());
+  const size_t gone = starts.size() - room;
+  const int64_t oldest_ns = starts[gone];
+  for (Member& member : trace_.members) {
+    if (member.process != static_cast<uint32_t>(rank)) continue;
+    std::erase_if(member.events,
+                  [oldest_ns](const Event& event) { return event.start_ns < oldest_ns; });
+  }
+  process.threads[0].lost_collectives += gone;
+}
+
 void TraceBuilder::ShiftClock(int rank, int64_t ns) {
   const auto shift = [ns](int64_t* at) {
     if (*at != kNoTime) *at += ns;
@@ -781,6 +805,7 @@ Trace TraceBuilder::Finish() {
       lose -= gone;
     }
   }
+  for (const auto& [rank, room] : record_room_) Overwrite(rank, room);
   for (const Member& member : trace_.members) {
     const auto lost = lost_data_.find(static_cast<int>(member.process));
     if (lost == lost_data_.end() || member.data == kNoIndex) continue;

@@ -102,6 +102,8 @@ class TraceBuilder {
   void LoseFirst(int rank, uint64_t count);
   // Removes `count` of its collectives on a communicator, from `sequence` on.
   void LoseWithin(int rank, uint32_t communicator, uint64_t sequence, uint64_t count);
+  // Its rings have room for `room` collectives and as many other calls: the last ones.
+  void LimitRecords(int rank, size_t room) { record_room_[rank] = room; }
   // Its ring has room for `room` channels; messages without a channel are counted for any tag of
   // their peer.
   void LimitChannels(int rank, size_t room) { channel_room_[rank] = room; }
@@ -157,6 +159,7 @@ class TraceBuilder {
   uint32_t MemberOf(int rank, uint32_t communicator) const;
   void AddCheckpoints(Member* member) const;
   void HoldUp();
+  void Overwrite(int rank, size_t room);
   void ShiftClock(int rank, int64_t ns);
 
   Trace trace_;
@@ -166,6 +169,7 @@ class TraceBuilder {
   std::vector<int> missing_;
   std::map<int, int64_t> clock_ahead_ns_;
   std::map<int, size_t> channel_room_;
+  std::map<int, size_t> record_room_;
   std::map<std::pair<int, uint32_t>, int64_t> polls_tightly_ns_;  // by rank and thread
   struct Hole {
     uint32_t member;
@@ -182,7 +186,8 @@ class TraceBuilder {
   std::unordered_map<std::string, uint32_t> arguments_;
   std::map<std::string, uint32_t> codes_;
   std::map<std::tuple<std::vector<uint32_t>, bool, uint32_t>, uint32_t> paths_;  // with context
-  std::map<std::pair<int, std::string>, uint64_t> requests_;
+  std::map<std::pair<int, std::string>, uint64_t> requests_;  // by name: the last one made
+  uint64_t last_request_ = 0;
   std::map<std::tuple<uint32_t, int32_t, int32_t>, size_t> channels_;  // member, peer, tag
 };
 
