@@ -12,11 +12,12 @@
 
 namespace rollcall::oracle {
 
-// `option` selects this family in tests/oracle/run.
-template <typename Family>
+// `option` selects this family in tests/oracle/run. Compares `of_kind` traces of each kind of
+// fault.
+template <typename Family, int of_kind = 100>
 void ExpectAgreement(std::string_view option) {
   constexpr uint64_t kSeed = 20;
-  constexpr uint64_t kTraces = Rounds(100) * KindsOf<Family>();
+  constexpr uint64_t kTraces = Rounds(of_kind) * KindsOf<Family>();
   const Sample sample = CompareMany<Family>(
       kSeed, kTraces, [&](uint64_t number, const auto& one, const auto&, const auto& judgement) {
         EXPECT_EQ(judgement.violations, std::vector<std::string>{})

@@ -1,9 +1,10 @@
 // Generates one trace of a run from its number, compares it with the engine and prints it; and does
 // so for many traces.
 //
-// `Family` describes a kind of programs (Mpi in judge.h, device::Devices in device/judge.h): its
-// types, its kinds of faults, and how a failing program is reduced. The functions for it (Generate,
-// Observe, Judge, Text) are selected by overload resolution.
+// `Family` describes a kind of programs (Mpi in judge.h, device::Devices in device/judge.h,
+// loops::Loops in loops/judge.h): its types, its kinds of faults, and how a failing program is
+// reduced. The functions for it (Generate, Observe, Judge, Text) are selected by overload
+// resolution.
 #ifndef ROLLCALL_TESTS_ORACLE_CASE_H_
 #define ROLLCALL_TESTS_ORACLE_CASE_H_
 

@@ -1,12 +1,9 @@
 #include "tests/oracle/judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <climits>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/rank_set.h"
 
 namespace rollcall::oracle {
 namespace {
@@ -64,10 +61,7 @@ class Comparison {
 
  private:
   void Violation(const Finding& finding, std::string_view what) {
-    result_.violations.push_back(fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what,
-                                             KindText(finding), CertaintyName(finding.certainty),
-                                             finding.title, FoldRanks(finding.culprits),
-                                             FoldRanks(finding.waiting)));
+    result_.violations.push_back(ViolationText(finding, what));
   }
 
   // Checks the engine's optional judgement of whether the program needs buffered sends.

@@ -29,13 +29,18 @@ void Tally::Add(const Judgement& judgement) {
   by_luck += judgement.by_luck;
   luck_said += judgement.by_luck && judgement.luck_said;
   may_go_on += judgement.may_go_on;
+  innocent_proven += judgement.innocent_proven;
   bounded += judgement.bounded;
   unsafe += judgement.unsafe;
   unsafe_said += judgement.unsafe && judgement.unsafe_said;
   violations += !judgement.violations.empty();
   if (!judgement.ended) return;
   silent += !judgement.stuck;
-  ++(judgement.stuck ? hits : silent_hits)[static_cast<size_t>(judgement.hit)];
+  const auto hit = static_cast<size_t>(judgement.hit);
+  ++(judgement.stuck ? hits : silent_hits)[hit];
+  if (!judgement.stuck || judgement.report.findings.empty()) return;
+  const auto certainty = static_cast<size_t>(judgement.report.findings[0].kind_certainty);
+  if (certainty < kCertainties) ++named[certainty][hit];
 }
 
 void Tally::Add(const Tally& other) {
@@ -68,6 +73,12 @@ std::string Shortfalls(std::span<const Tally> tallies, std::span<const FaultInfo
     }
   }
   return all;
+}
+
+std::string ViolationText(const Finding& finding, std::string_view rule) {
+  return fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", rule, KindText(finding),
+                     CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
+                     FoldRanks(finding.waiting));
 }
 
 std::string ReportText(const Judgement& judgement) {

@@ -41,9 +41,10 @@ struct Judgement {
   bool proven = false;   // a finding calls the hang proven
   bool by_luck = false;  // stuck, but not if every send were buffered
   bool luck_said = false;
-  bool may_go_on = false;  // proven, but some rank that it calls waiting may continue
-  bool bounded = false;    // too many states for a decision
-  bool unsafe = false;     // completed, but not if no send were buffered
+  bool may_go_on = false;        // proven, but some rank that it calls waiting may continue
+  bool innocent_proven = false;  // a finding whose kind is proven names a rank that is no culprit
+  bool bounded = false;          // too many states for a decision
+  bool unsafe = false;           // completed, but not if no send were buffered
   bool unsafe_said = false;
   // It may be too early for a verdict, or a thread may still act, so no hit is required.
   bool open = false;
@@ -66,6 +67,7 @@ struct Tally {  // contains only counts, as Add() requires
   uint64_t bounded = 0;
   uint64_t unsafe = 0;
   uint64_t unsafe_said = 0;
+  uint64_t innocent_proven = 0;
   uint64_t violations = 0;
   uint64_t hits[kHits] = {};         // of the stuck traces
   uint64_t silent_hits[kHits] = {};  // of the completed traces
@@ -73,12 +75,16 @@ struct Tally {  // contains only counts, as Add() requires
   // the planted fault.
   uint64_t kinds[kCertainties] = {};
   uint64_t kinds_right[kCertainties] = {};
+  uint64_t named[kCertainties][kHits] = {};  // stuck traces, by the certainty of the kind
   void Add(const Judgement& judgement);
   void Add(const Tally& other);
 };
 
 // Lists where a run names too few culprits or too often only other ranks; empty if nowhere.
 std::string Shortfalls(std::span<const Tally> tallies, std::span<const FaultInfo> faults);
+
+// Returns a violated rule, and the finding that violates it.
+std::string ViolationText(const Finding& finding, std::string_view rule);
 
 // Returns the findings and violations, one per line.
 std::string ReportText(const Judgement& judgement);

@@ -6,6 +6,7 @@
 // Options of both:
 //
 //   --of devices      compares NCCL programs (device/) instead of MPI programs
+//   --of loops        compares larger MPI programs, with loops and messages (loops/)
 //   --of data         compares what is said of the data of collectives (data/)
 //
 // Options of the table:
@@ -30,11 +31,13 @@
 #include "tests/oracle/data/judge.h"
 #include "tests/oracle/device/judge.h"
 #include "tests/oracle/judge.h"
+#include "tests/oracle/loops/judge.h"
 
 namespace rollcall::oracle {
 namespace {
 
 using device::Devices;
+using loops::Loops;
 
 struct Options {
   uint64_t traces = 2100;
@@ -93,6 +96,30 @@ void PrintKinds(const Sample& sample) {
   row("all", sample.all);
 }
 
+// Prints by the certainty of the kind how often the first finding names the planted ranks (or
+// reports a tie), also others, only others, or nobody.
+template <typename Family>
+void PrintNamed(const Sample& sample) {
+  fmt::print(
+      "\n| planted | stuck | proven | likely | suspected | missed | innocent proven |\n"
+      "|---|---|---|---|---|---|---|\n");
+  const auto row = [](std::string_view name, const Tally& tally) {
+    fmt::print("| {} | {} ", name, tally.stuck);
+    for (const auto& named : tally.named) {
+      const auto hits = [&named](Hit hit) { return named[static_cast<size_t>(hit)]; };
+      fmt::print("| {}/{}/{}/{} ", hits(Hit::kExact) + hits(Hit::kTie), hits(Hit::kPartly),
+                 hits(Hit::kWrong), hits(Hit::kNobody));
+    }
+    const auto hits = [&tally](Hit hit) { return tally.hits[static_cast<size_t>(hit)]; };
+    fmt::print("| {} | {} |\n", hits(Hit::kMissed) + hits(Hit::kInconclusive),
+               tally.innocent_proven);
+  };
+  for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
+    row(Family::kFaults[kind].text, sample.by_kind[kind]);
+  }
+  row("all", sample.all);
+}
+
 template <typename Family>
 int Many(const Options& options) {
   const uint64_t seed = options.seed;
@@ -143,6 +170,7 @@ int Many(const Options& options) {
   }
   PrintRow("all", all);
   PrintKinds<Family>(sample);
+  if (Family::kCountsInnocents) PrintNamed<Family>(sample);
   fmt::print(
       "\n{} traces, seed {}: {} stuck ({:.0f}%), besides {} of which it may be too early, {} by "
       "luck of no buffer (said in {}), {} "
@@ -223,6 +251,7 @@ int Main(int argc, char** argv) {
     if (option == "--of") family = argv[i + 1];
   }
   if (family == "data") return RunData(options);
+  if (family == "loops") return Run<Loops>(options);
   return family == "devices" ? Run<Devices>(options) : Run<Mpi>(options);
 }
 

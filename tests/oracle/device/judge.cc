@@ -1,11 +1,8 @@
 #include "tests/oracle/device/judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "collector/diagnosis/diagnose.h"
-#include "collector/model/rank_set.h"
 
 namespace rollcall::oracle::device {
 namespace {
@@ -45,10 +42,7 @@ class Comparison {
   }
 
   void Violation(const Finding& finding, std::string_view what) {
-    result_.violations.push_back(
-        fmt::format("{}: {}, {}: {} [culprits {}, waiting {}]", what, KindName(finding.kind),
-                    CertaintyName(finding.certainty), finding.title, FoldRanks(finding.culprits),
-                    FoldRanks(finding.waiting)));
+    result_.violations.push_back(ViolationText(finding, what));
   }
 
   // Returns whether there are calls that do not match on a communicator of the trace (kNoIndex:
