@@ -66,6 +66,7 @@ int RunAgent(int argc, char** argv) {
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGINT, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a line of the journal is lost, not the agent
   RaiseFileLimit();  // a rank takes two descriptors, and no child process inherits the limit
   service::SilenceGrpc();
   bool keep = true;

@@ -76,19 +76,20 @@ class Check {
   int Main() {
     std::string problem;
     const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
-    const bool watching = job_.SetUp(
+    bool runs = job_.SetUp(
         {.on_report = see,
          .on_update = see,
          .on_due = [this](const Report& report) { job_.RequestEnd(report, "it hangs"); },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
          .evidence = bundle_.ForMonitor()},
         &problem);
-    if (!watching) {
+    bool no_room = false;
+    const auto begin = std::chrono::steady_clock::now();
+    runs = runs && job_.Start(&no_room, &problem);
+    if (!runs) {
       PrintLine(problem);
       return kUsage;
     }
-    const auto begin = std::chrono::steady_clock::now();
-    if (!job_.Start()) return kUsage;
     const WatchedJob::End end = job_.Wait(TimeLimitNs());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     return Conclude(end, {.command = options_.watch.command,

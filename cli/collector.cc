@@ -105,6 +105,7 @@ sigset_t BlockStopSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file of --output is incomplete
   return stop;
 }
 

@@ -1,10 +1,14 @@
 // The rollcall command: finds the subcommand in the table and passes the remaining arguments to it.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <exception>
 #include <string_view>
 
 #include "cli/command.h"
+#include "collector/base/bounded.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
@@ -72,13 +76,32 @@ int Main(int argc, char** argv) {
   return command->function(argc - 1, argv + 1);
 }
 
+// A file that gets the number of a closed standard stream would be written to instead of it. The
+// programs that are started from here find the stream closed, as it was.
+void OpenClosedStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    const int flags = fcntl(fd, F_GETFD);
+    // What was passed to this program cannot be FD_CLOEXEC. gRPC 1.51 opens an eventfd before
+    // main(), to see whether there are any, and does not close it.
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || null == fd) continue;
+    dup3(null, fd, O_CLOEXEC);
+    close(null);
+  }
+}
+
 }  // namespace
 }  // namespace rollcall
 
 int main(int argc, char** argv) {
   // Bad input does not throw; the remaining exceptions are out-of-memory errors.
   try {
-    return rollcall::Main(argc, argv);
+    rollcall::OpenClosedStreams();
+    const int code = rollcall::Main(argc, argv);
+    if (!rollcall::WorkWasLeft()) return code;
+    std::fflush(nullptr);
+    _exit(code);
   } catch (const std::exception& error) {
     rollcall::PrintLine(error.what());
     return rollcall::kUsage;

@@ -1,7 +1,7 @@
 // rollcall run: runs a job and watches it.
 //
-// The job has priority. If a part of rollcall cannot be set up, one line reports it, and the
-// launcher still runs, with its own output and exit code.
+// The job has priority. If a part of rollcall cannot be set up, one line reports it, and this
+// process becomes the launcher.
 #include <functional>
 #include <map>
 #include <string>
@@ -46,7 +46,7 @@ class Run {
 
   int Main() {
     std::string problem;
-    const bool watching =
+    bool runs =
         job_.SetUp({.on_report =
                         [this](const Trace& trace, const Report& report) {
                           output_.Print(trace, report, /*job_ended=*/false);
@@ -63,11 +63,16 @@ class Run {
                         },
                     .evidence = bundle_.ForMonitor()},
                    &problem);
-    if (!watching) PrintLine(problem + "; the job runs without rollcall");
-    if (!job_.Start()) return kUsage;
+    bool bare = !runs;
+    if (runs && !job_.Start(&bare, &problem)) {
+      runs = false;
+      if (!bare) PrintLine(problem);
+    }
+    if (bare) job_.RunBare(problem);
+    if (!runs) return kUsage;
     WatchedJob::End end = job_.Wait();
     if (end.by_rollcall) end.exit_code = kEndedByRollcall;
-    if (watching) Conclude(end);
+    Conclude(end);
     return end.exit_code;
   }
 

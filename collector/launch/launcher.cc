@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                              SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+// Ignored rather than blocked: a blocked signal would stay pending for the thread that wrote, and
+// end this process at its exit.
+constexpr int kIgnored[] = {SIGPIPE, SIGXFSZ};
 
 }  // namespace
 
@@ -24,18 +27,26 @@ SignalGate::SignalGate() {
   for (const int number : kPassedOn) sigaddset(&set, number);
   sigaddset(&set, SIGCHLD);
   // The parent may have left SIGCHLD ignored; the launcher's status would then be lost.
-  signal(SIGCHLD, SIG_DFL);
-  // Ignored rather than blocked: a blocked SIGPIPE would stay pending for the thread that wrote,
-  // and end this process at its exit.
-  before_.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  child_ignored_ = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+  sigemptyset(&before_.defaults);
+  for (const int number : kIgnored) {
+    if (signal(number, SIG_IGN) != SIG_IGN) sigaddset(&before_.defaults, number);
+  }
   pthread_sigmask(SIG_BLOCK, &set, &before_.mask);
   fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 SignalGate::~SignalGate() {
   close(fd_);
+  Restore();
+}
+
+void SignalGate::Restore() const {
+  for (const int number : kIgnored) {
+    if (sigismember(&before_.defaults, number) == 1) signal(number, SIG_DFL);
+  }
+  if (child_ignored_) signal(SIGCHLD, SIG_IGN);
   pthread_sigmask(SIG_SETMASK, &before_.mask, nullptr);
-  if (!before_.pipe_ignored) signal(SIGPIPE, SIG_DFL);
 }
 
 std::optional<SignalGate::Taken> SignalGate::Take() {
@@ -56,10 +67,7 @@ bool Launcher::Start(const std::vector<std::string>& command,
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &signals.mask);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  if (!signals.pipe_ignored) sigaddset(&defaults, SIGPIPE);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setsigdefault(&attributes, &signals.defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -81,6 +89,12 @@ bool Launcher::Start(const std::vector<std::string>& command,
   posix_spawnattr_destroy(&attributes);
   if (*error != 0) pid_ = -1;
   return *error == 0;
+}
+
+int Become(const std::vector<std::string>& command) {
+  const std::vector<char*> arguments = ArgumentVector(command);
+  execvp(arguments[0], arguments.data());
+  return errno;
 }
 
 void Launcher::Signal(int number) const {

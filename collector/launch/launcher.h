@@ -15,8 +15,9 @@
 namespace rollcall {
 
 // Blocks every signal that is to be forwarded, in the calling thread and the threads that it starts
-// later. Ignores SIGPIPE, since the job goes on even if its output is no longer read. The launcher
-// gets the original signal settings. Construct before any thread is started.
+// later. Ignores SIGPIPE and SIGXFSZ, since the job goes on even if its output is no longer read,
+// or rollcall's files would exceed the limit of file sizes. The launcher gets the original signal
+// settings. Construct before any thread is started.
 class SignalGate {
  public:
   SignalGate();
@@ -35,14 +36,21 @@ class SignalGate {
   // The original settings, which the launcher gets.
   struct Before {
     sigset_t mask;
-    bool pipe_ignored = false;
+    sigset_t defaults;  // signals that are ignored here only
   };
   const Before& before() const { return before_; }
+  // Restores them in this process, for a program that replaces it.
+  void Restore() const;
 
  private:
   int fd_ = -1;
   Before before_;
+  bool child_ignored_ = false;
 };
+
+// Replaces this process by the command, with its environment. Returns only on failure: the errno of
+// execvp(3).
+int Become(const std::vector<std::string>& command);
 
 // The launcher stays in this process's group: it remains the terminal's foreground job, and signals
 // from the terminal reach it once, directly.

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -17,6 +20,7 @@
 
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/address.h"
+#include "collector/base/bounded.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
@@ -24,6 +28,7 @@
 #include "collector/live/collector_file.h"
 #include "collector/live/process_watch.h"
 #include "collector/rpc/secret.h"
+#include "collector/watch/room.h"
 #include "proto/environment.h"
 #include "proto/run_directory.h"
 
@@ -38,6 +43,11 @@ constexpr int64_t kLauncherActsNs = 2'000'000'000;
 
 // Time for the command of --on-hang after the end of the job.
 constexpr int64_t kCommandNs = 30'000'000'000;
+
+// Both take forever if gRPC lacks a thread. The host of --listen may have to be looked up, and
+// agents of other nodes have two seconds to read their last message.
+constexpr auto kSetUpLimit = std::chrono::seconds(20);
+constexpr auto kTearDownLimit = std::chrono::seconds(4);
 
 constexpr size_t kMaxHostsShown = 8;
 
@@ -97,6 +107,11 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
 }
 
 bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
+  const std::string lack = LackOfRoom();
+  if (!lack.empty()) {
+    *problem = "cannot be set up: " + lack;
+    return false;
+  }
   token_ = rpc::GivenToken();
   if (token_.empty()) token_ = rpc::NewToken();
   if (!MakeDirectory(problem)) return false;
@@ -105,6 +120,18 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
     directory_ = {};  // another agent owns it: do not remove it
     return false;
   }
+  const bool ended = EndsWithin(kSetUpLimit, [this, callbacks = std::move(callbacks), problem] {
+    try {
+      StartParts(callbacks, problem);
+    } catch (const std::exception& error) {  // no thread, or no memory
+      *problem = fmt::format("cannot be set up: {}", error.what());
+    }
+  });
+  if (!ended) *problem = "cannot be set up: it takes too long";
+  return ended && agent_ != nullptr;
+}
+
+void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
   Journal(journal::Run{.version = ROLLCALL_VERSION,
                        .command = settings_.command,
                        .host = HostName(),
@@ -114,19 +141,15 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
   monitor_ = std::make_unique<service::Monitor>(
       service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
-                              .on_report = std::move(callbacks.on_report),
-                              .on_update = std::move(callbacks.on_update),
-                              .on_due = std::move(callbacks.on_due),
-                              .on_withdrawal = std::move(callbacks.on_withdrawal),
-                              .evidence = std::move(callbacks.evidence),
+                              .on_report = callbacks.on_report,
+                              .on_update = callbacks.on_update,
+                              .on_due = callbacks.on_due,
+                              .on_withdrawal = callbacks.on_withdrawal,
+                              .evidence = callbacks.evidence,
                               .on_note = PrintLine});
   server_ =
       service::Serve(settings_.listen, token_, monitor_.get(), problem, {}, monitor_->watchers());
-  if (server_ == nullptr) {
-    monitor_.reset();
-    TearDown(false);
-    return false;
-  }
+  if (server_ == nullptr) return;
   const std::string host = settings_.listen.substr(0, settings_.listen.rfind(':'));
   const bool any = host == "0.0.0.0" || host == "[::]" || host.empty();
   const std::string address = fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port());
@@ -138,7 +161,6 @@ bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
       agent::AgentOptions{
           .run_directory = directory_.path(), .host = HostName(), .version = ROLLCALL_VERSION},
       agent::ConnectToCollector(address, token_));
-  return true;
 }
 
 void WatchedJob::Journal(const JournalEvent& event) {
@@ -147,22 +169,20 @@ void WatchedJob::Journal(const JournalEvent& event) {
   if (journal.has_value()) journal->Append(event);
 }
 
-bool WatchedJob::Start() {
-  std::map<std::string, std::string> environment = CurrentEnvironment();
-  if (watching()) {
-    std::vector<std::string> notes;
-    environment = JobEnvironment(std::move(environment),
-                                 {.run_directory = directory_.path(),
-                                  .collector = Advertised(settings_.listen, server_->port()),
-                                  .token = token_,
-                                  .stacks = !settings_.no_stacks,
-                                  .data = settings_.data,
-                                  .data_scope = settings_.data_scope,
-                                  .command = settings_.command,
-                                  .kernel_reports_ends = kernel_reports_ends_},
-                                 &notes);
-    for (const std::string& note : notes) PrintLine(note);
-  }
+bool WatchedJob::Start(bool* no_room, std::string* problem) {
+  std::vector<std::string> notes;
+  const std::map<std::string, std::string> environment =
+      JobEnvironment(CurrentEnvironment(),
+                     {.run_directory = directory_.path(),
+                      .collector = Advertised(settings_.listen, server_->port()),
+                      .token = token_,
+                      .stacks = !settings_.no_stacks,
+                      .data = settings_.data,
+                      .data_scope = settings_.data_scope,
+                      .command = settings_.command,
+                      .kernel_reports_ends = kernel_reports_ends_},
+                     &notes);
+  for (const std::string& note : notes) PrintLine(note);
   int error = 0;
   // Sets the limit in this process because posix_spawn() has no attribute for limits. Before the
   // job starts, the collector needs few descriptors.
@@ -170,12 +190,21 @@ bool WatchedJob::Start() {
   const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
   RaiseFileLimit();
   if (started) return true;
-  PrintLine(fmt::format("{}: {}", settings_.command[0], strerror(error)));
+  *no_room = error == EAGAIN || error == ENOMEM;
+  *problem = fmt::format("{}: {}", settings_.command[0], strerror(error));
   return false;
 }
 
+void WatchedJob::RunBare(const std::string& problem) {
+  PrintLine(problem + "; the job runs without rollcall");
+  RemoveFiles(/*keep=*/false);
+  SetFileLimit(file_limit_);
+  gate_.Restore();
+  const int error = Become(settings_.command);  // ends all threads
+  PrintLine(fmt::format("{}: {}", settings_.command[0], strerror(error)));
+}
+
 void WatchedJob::NoteInterrupted(bool by_rollcall) {
-  if (agent_ == nullptr) return;
   monitor_->NoteInterrupted();
   agent_->Post([by_rollcall, now = Now(CLOCK_MONOTONIC)](agent::Agent& agent) {
     agent.NoteInterrupted(by_rollcall, now);
@@ -187,7 +216,7 @@ void WatchedJob::ForwardSignal(const SignalGate::Taken& taken) {
                             taken.number == SIGHUP || taken.number == SIGQUIT;
   if (asks_to_stop) {
     NoteInterrupted(/*by_rollcall=*/false);
-    if (watching()) Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
+    Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
   }
   if (!taken.from_terminal) launcher_.Signal(taken.number);
   if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
@@ -272,12 +301,7 @@ void WatchedJob::FinishCommand() {
 // Diagnoses the job a last time before all processes are killed.
 void WatchedJob::EndForTimeLimit() {
   timed_out_ = true;
-  const auto ask = [this] { SetEndRequest(/*launcher_may_act=*/false, "its time is up"); };
-  if (watching()) {
-    monitor_->DiagnoseNow(ask);
-  } else {
-    ask();
-  }
+  monitor_->DiagnoseNow([this] { SetEndRequest(/*launcher_may_act=*/false, "its time is up"); });
 }
 
 // Called repeatedly until the launcher has ended.
@@ -307,7 +331,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       // The launcher was killed by someone else, and its ranks end with it.
       if (WIFSIGNALED(*status) && !ended) NoteInterrupted(/*by_rollcall=*/false);
       // Kills ranks that the launcher left behind; by pidfd, so never another process.
-      if (ended && agent_ != nullptr) {
+      if (ended) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });
       }
       return {.exit_code = ExitCodeOf(*status),
@@ -395,10 +419,23 @@ void WatchedJob::Close(const End& end, bool any_findings) {
 }
 
 void WatchedJob::TearDown(bool keep) {
-  if (server_ != nullptr) server_->ShutDownAgents(keep);
-  agent_.reset();
-  server_.reset();
-  monitor_.reset();
+  // What hangs in the set-up goes on using them.
+  if (monitor_ != nullptr && !WorkWasLeft()) {
+    if (server_ != nullptr) server_->ShutDownAgents(keep);
+    EndsWithin(kTearDownLimit,
+               [agent = agent_.get(), server = server_.get(), monitor = monitor_.get()] {
+                 delete agent;
+                 delete server;
+                 delete monitor;
+               });
+  }
+  static_cast<void>(agent_.release());
+  static_cast<void>(server_.release());
+  static_cast<void>(monitor_.release());
+  RemoveFiles(keep);
+}
+
+void WatchedJob::RemoveFiles(bool keep) {
   const std::string path = directory_.path();
   if (!path.empty()) RemoveCollectorFile(path);  // it has the token
   directory_ = {};

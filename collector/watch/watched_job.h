@@ -57,13 +57,16 @@ class WatchedJob {
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  // On failure returns false, with the reason in `problem`; Start() then still runs the job,
-  // unwatched.
+  // On failure returns false, with the reason in `problem`.
   bool SetUp(Callbacks callbacks, std::string* problem);
-  bool watching() const { return agent_ != nullptr; }
 
-  // Starts the launcher. On failure prints the reason and returns false.
-  bool Start();
+  // Starts the launcher. On failure returns false, with the reason in `problem`; `no_room`: because
+  // there may be no further process.
+  bool Start(bool* no_room, std::string* problem);
+
+  // After one of these has failed: says so, and replaces this process by the launcher, so that the
+  // job is what it would be without rollcall. On failure prints the reason and returns.
+  void RunBare(const std::string& problem);
 
   struct End {
     int exit_code = 0;  // the launcher's, or 128 + the signal that ended it
@@ -90,7 +93,7 @@ class WatchedJob {
   // for the user.
   void RequestEnd(const Report& report, const std::string& why);
 
-  // Runs the final diagnosis; call once, after Wait(), if watching().
+  // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
   // to report. Call after Finish() and before Close().
@@ -100,6 +103,7 @@ class WatchedJob {
 
  private:
   bool MakeDirectory(std::string* problem);
+  void StartParts(const Callbacks& callbacks, std::string* problem);
   void SetEndRequest(bool launcher_may_act, const std::string& why);
   void Wake();
   void EndForTimeLimit();
@@ -112,6 +116,7 @@ class WatchedJob {
   void FinishCommand();
   void Journal(const JournalEvent& event);
   void TearDown(bool keep);
+  void RemoveFiles(bool keep);
   // A line for the user.
   std::string TraceLocationText() const;
 
