@@ -29,7 +29,7 @@ constexpr size_t kMaxQueued = 4096;
 constexpr size_t kMaxAgents = 16384;
 // A connection without a gRPC handshake by then is closed: any user can open one.
 constexpr int kHandshakeMs = 5000;
-// A connection without a call is closed, too: a call needs the token, and an agent always has one.
+// A connection without a call is closed, too: an agent always has one.
 constexpr int kIdleMs = 10000;
 // How long the last requests may take to be sent before the server stops.
 constexpr auto kFlushTimeout = std::chrono::seconds(1);
@@ -167,7 +167,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
       : token_(std::move(token)), agents_(handler), watchers_(watchers), limits_(limits) {}
 
   ~Server() override {
-    listener_.reset();
+    listener_->Stop();
     // An agent that misses the order to stop would stay, and with it its node's traces.
     const auto deadline = std::chrono::steady_clock::now() + kFlushTimeout;
     while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
@@ -291,8 +291,10 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   bool HasToken(const grpc::CallbackServerContext& context) const {
     const auto& metadata = context.client_metadata();
     const auto token = metadata.find(rpc::kTokenKey);
-    return token != metadata.end() &&
-           rpc::SameSecret({token->second.data(), token->second.size()}, token_);
+    const bool has_it = token != metadata.end() &&
+                        rpc::SameSecret({token->second.data(), token->second.size()}, token_);
+    if (has_it) listener_->Prove(context.peer());
+    return has_it;
   }
 
   grpc::Status Admission(const grpc::CallbackServerContext& context, uint32_t protocol) const {

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -31,18 +32,29 @@ constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // kPreface.
 constexpr std::string_view kHandshake = "\x16\x03";
 constexpr int64_t kSilenceNs = 5'000'000'000;
+constexpr int64_t kQueueNs = 60'000'000'000;
 // Reserved for files that the collector opens: bundles, binaries, the journal.
 constexpr uint64_t kReservedDescriptors = 32;
 constexpr int kRetryMs = 100;
+// An agent's first call has less than 4 KiB, and comes within milliseconds. Until it has come, the
+// bytes are counted once a tick.
+constexpr uint64_t kMaxUnprovenBytes = 16 << 10;
+constexpr int64_t kUnprovenNs = 5'000'000'000;
+constexpr int64_t kUnprovenIfOthersWaitNs = 500'000'000;
+// How long the place of one that was closed stays taken.
+constexpr int64_t kEmptyPlaceNs = 1'000'000'000;
+constexpr int kTickMs = 20;
+constexpr int kEstablished = 1;  // include/net/tcp_states.h of Linux
 
 void SetOption(int fd, int level, int name, int value) {
   setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+template <auto get>  // getsockname or getpeername
 int PortOf(int fd) {
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
+  get(fd, reinterpret_cast<sockaddr*>(&bound), &size);
   // The port has the same offset in both address families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
@@ -75,13 +87,38 @@ bool IsFromLoopback(int fd) {
          IsLoopback(host);
 }
 
+uint64_t DescriptorLimit() {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);  // `rollcall run` changes it
+  return files.rlim_cur;
+}
+
+// Whether the reserved descriptors are all that is left: a new one has the lowest free number.
+bool FewAreLeft(const UniqueFd& newest) {
+  return !newest || static_cast<uint64_t>(newest.get()) + kReservedDescriptors >= DescriptorLimit();
+}
+
+// None if few are left.
+UniqueFd Copy(const UniqueFd& fd) {
+  UniqueFd copy(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  return FewAreLeft(copy) ? UniqueFd() : std::move(copy);
+}
+
+// Whether an unproven connection has ended or has sent too much.
+bool IsOver(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+         info.tcpi_state != kEstablished || info.tcpi_bytes_received > kMaxUnprovenBytes;
+}
+
 bool SameAddress(const addrinfo& a, const addrinfo& b) {
   return a.ai_addrlen == b.ai_addrlen && memcmp(a.ai_addr, b.ai_addr, a.ai_addrlen) == 0;
 }
 
 }  // namespace
 
-Listener::~Listener() {
+void Listener::Stop() {
   if (!thread_.joinable()) return;
   eventfd_write(stop_.get(), 1);
   thread_.join();
@@ -106,7 +143,7 @@ bool Listener::Open(const std::string& address, std::string* problem) {
     if (known) continue;
     UniqueFd fd = ListenOn(*at, port_, list->ai_next != nullptr);
     if (fd) {
-      port_ = PortOf(fd.get());
+      port_ = PortOf<getsockname>(fd.get());
       sockets_.push_back(std::move(fd));
       continue;
     }
@@ -128,24 +165,33 @@ void Listener::Start(HandOver hand_over) {
   thread_ = std::thread([this] { Run(); });
 }
 
-int Listener::TimeoutMs() const {
-  if (silent_.empty()) return -1;
-  const int64_t left_ns = silent_.front().until_ns - Now(CLOCK_MONOTONIC);
-  return static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
+int Listener::TimeoutMs() {
+  int timeout = -1;
+  if (!silent_.empty()) {
+    const int64_t left_ns = silent_.front().until_ns - Now(CLOCK_MONOTONIC);
+    timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
+  }
+  const std::lock_guard lock(mutex_);
+  if (unproven_.empty()) return timeout;
+  return timeout < 0 ? kTickMs : std::min(timeout, kTickMs);
 }
 
 void Listener::Run() {
   std::vector<pollfd> entries;
   for (;;) {
     entries.assign({{stop_.get(), POLLIN, 0}});
-    for (const UniqueFd& socket : sockets_) entries.push_back({socket.get(), POLLIN, 0});
-    for (const Silent& connection : silent_) entries.push_back({connection.fd.get(), POLLIN, 0});
+    const auto add = [&](const UniqueFd& fd, bool wanted) {
+      entries.push_back({wanted ? fd.get() : -1, POLLIN, 0});  // poll(2) ignores -1
+    };
+    for (const UniqueFd& socket : sockets_) add(socket, silent_.size() <= kMaxSilent);
+    for (const Silent& connection : silent_) add(connection.fd, !connection.waits);
     poll(entries.data(), entries.size(), TimeoutMs());
     if (entries[0].revents != 0) return;
     for (size_t i = 0; i < silent_.size(); ++i) {
-      if (entries[1 + sockets_.size() + i].revents != 0) HandOverOnFirstByte(&silent_[i]);
+      if (entries[1 + sockets_.size() + i].revents != 0) CheckFirstBytes(&silent_[i]);
     }
     const int64_t now = Now(CLOCK_MONOTONIC);
+    HandOverThoseThatMay(now);
     std::erase_if(silent_, [&](const Silent& connection) {
       return !connection.fd || connection.until_ns <= now;
     });
@@ -155,26 +201,30 @@ void Listener::Run() {
   }
 }
 
+std::deque<Listener::Silent>::iterator Listener::OldestSilent() {
+  return std::find_if(silent_.begin(), silent_.end(),
+                      [](const Silent& connection) { return connection.fd && !connection.waits; });
+}
+
 void Listener::Accept(int listener) {
-  for (;;) {
-    rlimit files{};
-    getrlimit(RLIMIT_NOFILE, &files);  // `rollcall run` changes it
+  // If all of too many wait for gRPC, the system keeps further ones.
+  while (silent_.size() <= kMaxSilent) {
     UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool none_left = !fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
     if (!fd && !none_left) return;
-    // A new descriptor has the lowest free number.
-    const bool few_left =
-        none_left || static_cast<uint64_t>(fd.get()) + kReservedDescriptors >= files.rlim_cur;
+    const bool few_left = FewAreLeft(fd);
     bool made_room = false;
-    if (!silent_.empty() && (few_left || silent_.size() >= kMaxSilent)) {
-      made_room = !HandOverOnFirstByte(&silent_.front());
-      silent_.pop_front();
+    if (few_left || silent_.size() == kMaxSilent) {
+      const auto oldest = OldestSilent();
+      if (oldest != silent_.end()) CheckFirstBytes(&*oldest);
+      made_room = oldest != silent_.end() && !oldest->fd;
+      if (made_room) silent_.erase(oldest);
     }
     // Moves the connection to the descriptor that was freed. Otherwise the next connection would
     // get that number and hide that few are left.
     if (few_left && made_room && fd) fd = UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (few_left && !made_room) {
-      NoteLimitOnce(files.rlim_cur);
+      NoteLimitOnce(DescriptorLimit());
       fd = UniqueFd();
       pollfd stop{stop_.get(), POLLIN, 0};
       if (none_left && poll(&stop, 1, kRetryMs) != 0) return;
@@ -190,21 +240,89 @@ void Listener::Accept(int listener) {
 void Listener::NoteLimitOnce(uint64_t limit) {
   if (std::exchange(limit_noted_, true)) return;
   PrintLine(fmt::format(
-      "more agents cannot connect: no free descriptors (limit {}); raise it: ulimit -n", limit));
+      "refuses further connections: no free descriptors (limit {}); raise it: ulimit -n", limit));
 }
 
-bool Listener::HandOverOnFirstByte(Silent* connection) {
+void Listener::CheckFirstBytes(Silent* connection) {
   char bytes[kPreface.size()];
   const ssize_t n = recv(connection->fd.get(), bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-  UniqueFd fd = std::move(connection->fd);
-  if (n != ssize_t{sizeof(bytes)}) return false;
-  const std::string_view spoken(bytes, sizeof(bytes));
+  const std::string_view spoken(bytes, n == ssize_t{sizeof(bytes)} ? sizeof(bytes) : 0);
   const bool tls = spoken.starts_with(kHandshake);
+  connection->protocol = tls ? Protocol::kTls : Protocol::kPlainText;
   // Over plain text, no agent on another machine sends its token, and none is accepted.
-  if (!tls && (spoken != kPreface || !IsFromLoopback(fd.get()))) return false;
-  SetOption(fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
-  hand_over_(tls ? Protocol::kTls : Protocol::kPlainText, connection->listener, fd.release());
+  connection->waits = tls || (spoken == kPreface && IsFromLoopback(connection->fd.get()));
+  if (!connection->waits) connection->fd = UniqueFd();
+  // It is not silent any more, and has its place when those before it have shown the token: of 512
+  // agents that start at once, the last one waits for seconds on a slow machine.
+  connection->until_ns = Now(CLOCK_MONOTONIC) + kQueueNs;
+}
+
+void Listener::Unproven::Close(int64_t now_ns) {
+  shutdown(copy.get(), SHUT_RDWR);
+  copy = UniqueFd();
+  until_ns = now_ns + kEmptyPlaceNs;
+}
+
+bool Listener::HasPlace(Protocol protocol, int64_t now_ns) {
+  const auto is_one = [&](const Unproven& other) { return other.protocol == protocol; };
+  const auto count = std::count_if(unproven_.begin(), unproven_.end(), is_one);
+  if (static_cast<size_t>(count) < kMaxUnproven) return true;
+  const auto oldest = std::find_if(unproven_.begin(), unproven_.end(), [&](const Unproven& other) {
+    return is_one(other) && other.copy && now_ns - other.since_ns > kUnprovenIfOthersWaitNs;
+  });
+  if (oldest == unproven_.end()) return false;
+  oldest->Close(now_ns);
+  unproven_.erase(oldest);
   return true;
+}
+
+void Listener::HandOverThoseThatMay(int64_t now_ns) {
+  std::vector<Silent*> may;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Unproven& connection : unproven_) {
+      if (!connection.copy) continue;
+      if (connection.until_ns <= now_ns || IsOver(connection.copy.get())) connection.Close(now_ns);
+    }
+    std::erase_if(unproven_, [&](const Unproven& connection) {
+      return !connection.copy && connection.until_ns <= now_ns;
+    });
+    bool full[2] = {};
+    for (Silent& connection : silent_) {
+      bool& none_left = full[static_cast<size_t>(connection.protocol)];
+      if (!connection.waits || !connection.fd || none_left) continue;
+      none_left = !HasPlace(connection.protocol, now_ns);
+      if (none_left) continue;
+      UniqueFd copy = Copy(connection.fd);
+      const auto oldest = OldestSilent();
+      if (!copy && oldest != silent_.end()) {
+        oldest->fd = UniqueFd();
+        copy = Copy(connection.fd);
+      }
+      if (!copy) continue;
+      unproven_.push_back({.copy = std::move(copy),
+                           .protocol = connection.protocol,
+                           .port = PortOf<getpeername>(connection.fd.get()),
+                           .since_ns = now_ns,
+                           .until_ns = now_ns + kUnprovenNs});
+      may.push_back(&connection);
+    }
+  }
+  for (Silent* connection : may) {
+    SetOption(connection->fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
+    hand_over_(connection->protocol, connection->listener, connection->fd.release());
+  }
+}
+
+void Listener::Prove(std::string_view peer) {
+  const std::string_view digits = peer.substr(peer.rfind(':') + 1);
+  int port = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const std::lock_guard lock(mutex_);
+  // Hosts may use equal ports: rather one too many than an agent that is closed.
+  std::erase_if(unproven_, [&](const Unproven& connection) {
+    return connection.copy && connection.port == port;
+  });
 }
 
 }  // namespace rollcall::service

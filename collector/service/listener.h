@@ -1,4 +1,4 @@
-// Accepts connections for gRPC and limits the number of silent ones.
+// Accepts connections for gRPC and limits what those without the token may cost.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 
@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,15 +21,20 @@ namespace rollcall::service {
 // sent the first bytes of TLS or, from this machine, of HTTP/2. At most kMaxSilent connections
 // have not; the oldest of them is closed for another one. Some descriptors are always reserved for
 // the rest of the process.
+//
+// A connection is *unproven* from then on until Prove(). gRPC has at most kMaxUnproven of each
+// protocol; others wait. One that ends, sends much or takes long is closed, and its place stays
+// empty for a while: all of them together cost a few percent of a core, however many there are.
 class Listener {
  public:
   static constexpr size_t kMaxSilent = 512;
+  static constexpr size_t kMaxUnproven = 64;
   enum class Protocol : uint8_t { kTls, kPlainText };
   // Takes the connection `fd`, which was accepted on the socket `listener`.
   using HandOver = std::function<void(Protocol protocol, int listener, int fd)>;
 
   Listener() = default;
-  ~Listener();  // no HandOver is called after it
+  ~Listener() { Stop(); }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
@@ -37,27 +44,47 @@ class Listener {
   int port() const { return port_; }
   // Accepts connections from now on, in its own thread.
   void Start(HandOver hand_over);
+  // No HandOver is called after it.
+  void Stop();
+  // A call with the token has come from this address, "ipv4:127.0.0.1:1234". Thread-safe.
+  void Prove(std::string_view peer);
 
  private:
   struct Silent {
     UniqueFd fd;
     int listener = -1;
     int64_t until_ns = 0;  // CLOCK_MONOTONIC
+    bool waits = false;    // it has sent the first bytes
+    Protocol protocol = Protocol::kPlainText;
+  };
+  // One that was handed over. gRPC owns its descriptor, and does not tell when it closes it.
+  struct Unproven {
+    UniqueFd copy;  // none: it was closed, and its place stays taken
+    Protocol protocol = Protocol::kPlainText;
+    int port = 0;          // of the other side
+    int64_t since_ns = 0;  // CLOCK_MONOTONIC, as the next
+    int64_t until_ns = 0;
+    void Close(int64_t now_ns);
   };
 
   void Run();
   void Accept(int listener);
-  // Returns false if the connection has sent nothing, or something else; it is then closed. When
-  // many agents connect at once, most have sent something: check before closing one.
-  bool HandOverOnFirstByte(Silent* connection);
+  // Closes the connection if it has sent nothing, or something else; otherwise it waits. When many
+  // agents connect at once, most have sent something: check before closing one.
+  static void CheckFirstBytes(Silent* connection);
+  std::deque<Silent>::iterator OldestSilent();
+  void HandOverThoseThatMay(int64_t now_ns);
+  bool HasPlace(Protocol protocol, int64_t now_ns);  // mutex held
   void NoteLimitOnce(uint64_t limit);
-  int TimeoutMs() const;
+  int TimeoutMs();
 
   std::vector<UniqueFd> sockets_;
   int port_ = 0;
   UniqueFd stop_;  // an eventfd
   HandOver hand_over_;
   std::deque<Silent> silent_;  // the oldest first
+  std::mutex mutex_;
+  std::deque<Unproven> unproven_;  // the oldest first; guarded by mutex_
   bool limit_noted_ = false;
   std::thread thread_;
 };

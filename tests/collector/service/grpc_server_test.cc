@@ -187,6 +187,33 @@ TEST_F(GrpcServerTest, OversizedMessageEndsTheCall) {
 // The HTTP/2 preface and an empty SETTINGS frame.
 constexpr char kGreeting[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 
+// RFC 9113, 4.1.
+std::string Frame(char type, char flags, uint32_t stream, const std::string& body) {
+  std::string frame(9, '\0');
+  frame[1] = static_cast<char>(body.size() >> 8);
+  frame[2] = static_cast<char>(body.size());
+  frame[3] = type;
+  frame[4] = flags;
+  for (int i = 0; i < 4; ++i)
+    frame[5 + static_cast<size_t>(i)] = static_cast<char>(stream >> (24 - 8 * i));
+  return frame + body;
+}
+
+// A call of Attach() with this token and no message, on a stream with an odd number.
+std::string Call(const std::string& token, uint32_t stream) {
+  const auto text = [](const std::string& word) { return static_cast<char>(word.size()) + word; };
+  const auto field = [&](const std::string& name, const std::string& value) {
+    return std::string(1, '\0') + text(name) + text(value);  // RFC 7541, 6.2.2
+  };
+  constexpr char kHeaders = 1;
+  constexpr char kEndsStreamAndHeaders = 5;
+  return Frame(kHeaders, kEndsStreamAndHeaders, stream,
+               "\x83\x86" +  // :method POST, :scheme http
+                   field(":path", "/rollcall.rpc.Collector/Attach") + field(":authority", "x") +
+                   field("te", "trailers") + field("content-type", "application/grpc") +
+                   field(rpc::kTokenKey, token));
+}
+
 void Connect(const UniqueFd& fd, int port, in_addr_t host = htonl(INADDR_LOOPBACK)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -262,9 +289,10 @@ TEST_F(GrpcServerTest, ServesAllOfManySimultaneousConnections) {
     agents.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
   SetFileLimit(4);  // none is accepted until all are there
+  const std::string first = std::string(kGreeting, sizeof(kGreeting)) + Call(kToken, 1);
   for (const UniqueFd& fd : agents) {
     Connect(fd, server_->port());
-    ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
+    ASSERT_EQ(write(fd.get(), first.data(), first.size()), static_cast<ssize_t>(first.size()));
   }
   SetFileLimit(before);
   for (const UniqueFd& fd : agents) {
@@ -296,6 +324,74 @@ TEST_F(GrpcServerTest, SilentConnectionsDoNotKeepAgentsOut) {
   }
   EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
   EXPECT_LE(ConnectionsOf(server_->port()), Listener::kMaxSilent + 1);
+}
+
+// Connections that begin HTTP/2 and then show no token.
+class UnprovenConnections : public GrpcServerTest {
+ protected:
+  void Open(size_t count) {
+    RaiseFileLimit();
+    begin_ = Clock::now();
+    for (size_t i = 0; i < count; ++i) {
+      connections_.push_back(ConnectTo(server_->port()));
+      ASSERT_EQ(write(connections_.back().get(), kGreeting, sizeof(kGreeting)),
+                ssize_t{sizeof(kGreeting)});
+    }
+  }
+
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_;
+  std::vector<UniqueFd> connections_;
+};
+
+TEST_F(UnprovenConnections, FewAreServedAtATime) {
+  Open(4 * Listener::kMaxUnproven);
+  size_t answered = 0;
+  while (!connections_.empty()) {
+    std::vector<pollfd> entries;
+    for (const UniqueFd& fd : connections_) entries.push_back({fd.get(), POLLIN, 0});
+    ASSERT_GT(poll(entries.data(), entries.size(), 60'000), 0);
+    for (size_t i = entries.size(); i-- > 0;) {
+      if (entries[i].revents == 0) continue;
+      ++answered;
+      connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    const std::chrono::duration<double> took = Clock::now() - begin_;
+    // A place is given to another connection after half a second.
+    const double places = static_cast<double>(Listener::kMaxUnproven) * (1 + took.count() / 0.5);
+    ASSERT_LE(static_cast<double>(answered), places);
+  }
+}
+
+TEST_F(UnprovenConnections, DoNotKeepAgentsOut) {
+  Open(4 * Listener::kMaxUnproven);
+  EXPECT_EQ(Talk(kToken, {Hello(1)}).error_message(), "");
+}
+
+TEST_F(UnprovenConnections, AreClosedIfTheySendMuch) {
+  Open(1);
+  const int fd = connections_[0].get();
+  const auto deadline = begin_ + std::chrono::seconds(5);
+  bool open = true;
+  for (uint32_t stream = 1; open && Clock::now() < deadline; stream += 2) {
+    char answers[4096];
+    const std::string call = Call("0123456789abcdeX", stream);
+    open = send(fd, call.data(), call.size(), MSG_NOSIGNAL) > 0 &&
+           recv(fd, answers, sizeof(answers), MSG_DONTWAIT) != 0;
+  }
+  EXPECT_FALSE(open);
+  EXPECT_LT(Clock::now(), deadline);
+}
+
+TEST_F(UnprovenConnections, AreProvenByTheToken) {
+  Open(1);
+  const int fd = connections_[0].get();
+  for (uint32_t stream = 1; stream < 2000; stream += 2) {
+    char answers[4096];
+    const std::string call = Call(kToken, stream);
+    ASSERT_GT(send(fd, call.data(), call.size(), MSG_NOSIGNAL), 0);
+    ASSERT_GT(recv(fd, answers, sizeof(answers), 0), 0);
+  }
 }
 
 // gRPC's own listener would stop accepting forever.
