@@ -259,8 +259,8 @@ def aggregator_killed(scene):
         agents = [stack.enter_context(parts.agent(directory=home + "/run")) for home in homes]
 
         def relayed():
-            series = _scrape(address)
-            return series["rollcall_agents"] == 4 and series["rollcall_relayed_agents"] == 2
+            series = _scrape(address)  # without these until the collector has published its first state
+            return series.get("rollcall_agents") == 4 and series.get("rollcall_relayed_agents") == 2
 
         until(relayed, "two agents at an aggregator", collector, *agents)
         job = stack.enter_context(parts.job("skip", homes))
