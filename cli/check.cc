@@ -26,6 +26,7 @@
 #include "collector/base/print_line.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/launch/launcher.h"
 #include "collector/service/active_findings.h"
 
 namespace rollcall {
@@ -79,7 +80,11 @@ class Check {
     bool runs = job_.SetUp(
         {.on_report = see,
          .on_update = see,
-         .on_due = [this](const Report& report) { job_.RequestEnd(report, "it hangs"); },
+         .on_due =
+             [this](const Report& report) {
+               SeeDue(report);
+               job_.RequestEnd(report, "it hangs");
+             },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
          .evidence = bundle_.ForMonitor()},
         &problem);
@@ -113,6 +118,12 @@ class Check {
     seen_ = Verdict{.trace = trace,
                     .report = report,
                     .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}};
+  }
+
+  // The newest diagnosis found the same, only later: it is the one that ends the job.
+  void SeeDue(const Report& report) {
+    const std::lock_guard lock(mutex_);
+    if (seen_) seen_->report.no_progress_ns = report.no_progress_ns;
   }
 
   // Removes withdrawn findings, as if they had never been found.
@@ -173,7 +184,7 @@ class Check {
     for (const std::string& line : unused) PrintLine(line);
     job_.Close(end, judgement.Fails());
     if (ranks_seen && !unrecorded.empty()) PrintLine(unrecorded);
-    const int code = Summary(judgement, ranks_seen ? "" : unrecorded);
+    const int code = Summary(judgement, end, ranks_seen ? "" : unrecorded);
     return written ? code : kUsage;
   }
 
@@ -193,7 +204,8 @@ class Check {
 
   // Prints the last line and returns the exit code that it explains. `no_ranks`: a message that no
   // rank was seen, and why; or empty.
-  int Summary(const Judgement& judgement, const std::string& no_ranks) const {
+  int Summary(const Judgement& judgement, const WatchedJob::End& end,
+              const std::string& no_ranks) const {
     const size_t fails = Count(judgement.rulings, Ruling::Weight::kFails);
     const size_t known = Count(judgement.rulings, Ruling::Weight::kKnown);
     std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
@@ -203,10 +215,16 @@ class Check {
       return kFindings;
     }
     if (job.ended_by_rollcall || job.exit_code != 0) {
-      PrintLine(job.ended_by_rollcall
-                    ? "check failed: the job had to be ended" + tail
-                    : fmt::format("check failed: the job itself ended with exit code {}{}",
-                                  job.exit_code, tail));
+      std::string how = "the job had to be ended";
+      if (!job.ended_by_rollcall) {
+        how = end.signal != 0
+                  ? "the job itself was ended by " + SignalName(end.signal)
+                  : fmt::format("the job itself ended with exit code {}", job.exit_code);
+        if (end.passed_on != 0) {
+          how += fmt::format(" after check had passed on {}", SignalName(end.passed_on));
+        }
+      }
+      PrintLine(fmt::format("check failed: {}{}", how, tail));
       return kJobFailed;
     }
     if (!no_ranks.empty() && !options_.allow_no_ranks) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "collector/base/argument_vector.h"
 #include "collector/launch/job_environment.h"
@@ -89,6 +90,11 @@ bool Launcher::Start(const std::vector<std::string>& command,
   posix_spawnattr_destroy(&attributes);
   if (*error != 0) pid_ = -1;
   return *error == 0;
+}
+
+std::string SignalName(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 int Become(const std::vector<std::string>& command) {

@@ -215,6 +215,7 @@ void WatchedJob::ForwardSignal(const SignalGate::Taken& taken) {
   const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
                             taken.number == SIGHUP || taken.number == SIGQUIT;
   if (asks_to_stop) {
+    passed_on_ = taken.number;
     NoteInterrupted(/*by_rollcall=*/false);
     Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
   }
@@ -336,6 +337,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       }
       return {.exit_code = ExitCodeOf(*status),
               .signal = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0,
+              .passed_on = passed_on_,
               .by_rollcall = ended,
               .timed_out = ended && timed_out_};
     }
@@ -386,9 +388,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
   if (why.empty() && end.by_rollcall) {
     why = "the job was ended before any rank initialized MPI, or the program is linked statically";
   } else if (why.empty() && end.signal != 0) {
-    const char* name = sigabbrev_np(end.signal);  // null for a real-time signal
-    why = name != nullptr ? fmt::format("the launcher was ended by SIG{}", name)
-                          : fmt::format("the launcher was ended by signal {}", end.signal);
+    why = "the launcher was ended by " + SignalName(end.signal);
   } else if (why.empty() && end.exit_code != 0) {
     why = fmt::format("the launcher ended with exit code {}; its message, if any, is above",
                       end.exit_code);

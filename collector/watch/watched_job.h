@@ -71,6 +71,7 @@ class WatchedJob {
   struct End {
     int exit_code = 0;  // the launcher's, or 128 + the signal that ended it
     int signal = 0;     // that signal
+    int passed_on = 0;  // the last signal that asked this process to stop; 0: none
     bool by_rollcall = false;
     bool timed_out = false;
   };
@@ -139,6 +140,7 @@ class WatchedJob {
   std::atomic<bool> command_requested_ = false;
   HangCommand hang_command_;  // written before command_requested_ is set, read after it is seen
   std::optional<Launcher> command_;
+  int passed_on_ = 0;
   bool timed_out_ = false;
   int64_t end_seen_ns_ = 0;
   int64_t end_begun_ns_ = 0;

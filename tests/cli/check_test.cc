@@ -44,6 +44,16 @@ TEST_F(CheckTest, FailureOfTheJobItselfGivesExitCode3) {
   EXPECT_THAT(outcome.err, HasSubstr("the job itself ended with exit code 5"));
 }
 
+TEST_F(CheckTest, NamesTheSignalThatEndedTheJob) {
+  EXPECT_THAT(Check({}, {"sh", "-c", "kill -KILL $$"}).err,
+              HasSubstr("check failed: the job itself was ended by SIGKILL\n"));
+  std::filesystem::remove_all(directory_.Path("run"));
+  const std::string asked = "trap 'exit 1' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
+  EXPECT_THAT(
+      Check({}, {"sh", "-c", asked}).err,
+      HasSubstr("the job itself ended with exit code 1 after check had passed on SIGTERM\n"));
+}
+
 TEST_F(CheckTest, TimeoutEndsTheJob) {
   const std::string json = directory_.Path("verdict.json");
   const Outcome outcome = Check({"--timeout", "0.2", "--output", "json=" + json}, {"sleep", "60"});
