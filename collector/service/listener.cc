@@ -104,7 +104,7 @@ UniqueFd Copy(const UniqueFd& fd) {
   return FewAreLeft(copy) ? UniqueFd() : std::move(copy);
 }
 
-// Whether an unproven connection has ended or has sent too much.
+// Whether a connection without the token has ended or has sent too much.
 bool IsOver(int fd) {
   tcp_info info{};
   socklen_t size = sizeof(info);
@@ -289,6 +289,7 @@ void Listener::HandOverThoseThatMay(int64_t now_ns) {
     });
     bool full[2] = {};
     for (Silent& connection : silent_) {
+      if (connection.waits && IsOver(connection.fd.get())) connection.fd = UniqueFd();
       bool& none_left = full[static_cast<size_t>(connection.protocol)];
       if (!connection.waits || !connection.fd || none_left) continue;
       none_left = !HasPlace(connection.protocol, now_ns);
