@@ -258,11 +258,11 @@ def aggregator_killed(scene):
         address = collector.stderr().split("metrics: ")[1].split()[0]
         agents = [stack.enter_context(parts.agent(directory=home + "/run")) for home in homes]
 
-        def relayed():
-            series = _scrape(address)  # without these until the collector has published its first state
-            return series.get("rollcall_agents") == 4 and series.get("rollcall_relayed_agents") == 2
+        def counts(**expected):  # there are none until the collector has published its first state
+            series = _scrape(address)
+            return all(series.get("rollcall_" + name) == value for name, value in expected.items())
 
-        until(relayed, "two agents at an aggregator", collector, *agents)
+        until(lambda: counts(agents=4, relayed_agents=2), "two agents at an aggregator", collector, *agents)
         job = stack.enter_context(parts.job("skip", homes))
         job.says("stepping")
         listening = [agent for agent in agents if live.listens(agent.pid)]
@@ -270,8 +270,11 @@ def aggregator_killed(scene):
         node = agents.index(listening[0])
         os.kill(listening[0].pid, signal.SIGKILL)
         listening[0].wait()
+        # The counts from before its death are those that are waited for below.
+        until(lambda: counts(agents=3), "the collector misses it", collector, *agents)
         agents[node] = stack.enter_context(parts.agent(directory=homes[node] + "/run"))
-        until(relayed, "two agents at another aggregator", collector, *agents)
+        until(lambda: counts(agents=4, relayed_agents=2, processes=4), "two agents at another aggregator", collector,
+              *agents)
         require(collector.stderr().count("rollcall:") == 1, "more than the metrics' address was said", collector)
         scene.open_gate()
         live.check_skip(scene.verdict(collector), 4, collector, job, *agents)
