@@ -26,6 +26,10 @@ namespace {
 constexpr long kTmpfsMagic = 0x01021994;  // statfs(2)
 constexpr long kRamfsMagic = 0x858458f6;
 
+// The descriptor of a memory file that stays open is at least this: a number that programs do not
+// choose for dup2(2), and below the usual limit.
+constexpr int kKeptDescriptor = 900;
+
 constexpr uint64_t kPage =
     4096;  // memory is registered with a device in whole pages of at least this size
 
@@ -189,6 +193,14 @@ bool SendHello(const char* run_directory, const char* name, int memfd) {
   return sent;
 }
 
+// Creates a memory file that is named like the file that it stands for. Returns -1 on failure.
+int CreateMemoryFile(const RingFileRequest& request) {
+  char name[250];  // the longest that memfd_create(2) takes, and its NUL
+  snprintf(name, sizeof(name), "%s/%s/%s", request.run_directory, kRingsDirectory,
+           request.file_name);
+  return static_cast<int>(syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */));
+}
+
 }  // namespace
 
 Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
@@ -272,7 +284,7 @@ RingFile CreateRingFile(const RingFileRequest& request) {
   if (run >= 0) close(run);
   if (file.header != nullptr) return file;
 
-  const int memfd = static_cast<int>(syscall(SYS_memfd_create, "rollcall", 1u /* MFD_CLOEXEC */));
+  const int memfd = CreateMemoryFile(request);
   if (memfd >= 0) {
     file.layout = PlanLayout(bytes, request.contents);
     file.header = MapAndFill(memfd, file.layout);
@@ -280,6 +292,8 @@ RingFile CreateRingFile(const RingFileRequest& request) {
       munmap(file.header, file.layout.file_bytes);
       file.header = nullptr;
     }
+    // Never used here. Where the limit is lower, the program needs its descriptors itself.
+    if (file.header != nullptr) fcntl(memfd, F_DUPFD_CLOEXEC, kKeptDescriptor);
     close(memfd);
   }
   if (file.header == nullptr && file.refused == nullptr) {

@@ -57,7 +57,8 @@ struct RingFileRequest {
 };
 
 // Maps a new file that is zeroed except for the header's layout fields; `magic` is not yet written.
-// Makes system calls; leaves no descriptor open. Reports failures only in RingFile::refused.
+// Makes system calls; leaves no descriptor open, except one of a memfd, by which others find it
+// (proto/run_directory.h). Reports failures only in RingFile::refused.
 //
 // The places are tried in this order (docs/shim.md): a file in the run directory, if that is a
 // memory file system and 1/16 of its free space is enough for all ranks of the node; a memfd handed

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 
 struct File {
   std::string path;
+  std::string path_to_open;
   size_t input = 0;
   std::string name;  // below the input's own directory in the bundle
   const InputFormat* format = nullptr;
@@ -75,7 +76,7 @@ class Collector {
       if (!input.asked_for) {
         name = fs::path(input.path).lexically_relative(inputs_[input.input]).string();
       }
-      files_.push_back({input.path, input.input, std::move(name), format});
+      files_.push_back({input.path, input.PathToOpen(), input.input, std::move(name), format});
       if (format == &kRingFormat) NoteRing(files_.back());
     }
   }
@@ -84,7 +85,7 @@ class Collector {
   void NoteRing(const File& file) {
     std::string error;
     FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path, bundle::kMaxPackedBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes, &stamp, &error);
     if (!fd) return;
     FileSource source(fd.get());
     const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
@@ -139,7 +140,7 @@ class Collector {
   void AddFile(const File& file, bundle::Writer* writer) {
     std::string error;
     FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path, bundle::kMaxPackedBytes, &stamp, &error);
+    const UniqueFd fd = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes, &stamp, &error);
     if (!fd) {
       result_.problems.push_back({ProblemCode::kUnreadable, error, file.path});
       return;

@@ -27,6 +27,9 @@ struct InputFile {
   bool asked_for = false;  // named as an input itself: JSON is then read as a journal
   bool in_bundle = false;
   int64_t modified_ns = kNoTime;  // of a member, as the bundle has it
+  std::string opened_by = {};     // the path that opens it; empty: `path` does
+
+  const std::string& PathToOpen() const { return opened_by.empty() ? path : opened_by; }
 };
 
 // Adds the contents of one file. Called once, on one thread, in the order of the files.
@@ -46,6 +49,9 @@ extern const InputFormat kJournalFormat;
 extern const InputFormat kBundleFormat;
 extern const InputFormat kKeptSourcesFormat;  // only in bundles
 extern const InputFormat kStacksFileFormat;   // of `rollcall attach`
+
+// Whether a file of that name is the copy of a ring in memory, made while its process lived.
+bool IsRingCopy(const std::string& name);
 
 // Whether a file is read as a ring.
 bool IsRing(const InputFile& file, ByteSource& bytes);

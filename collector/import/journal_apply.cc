@@ -50,6 +50,7 @@ class JournalApplier {
     Process* process = Find(verdict.process, verdict.at_ns);
     if (process == nullptr || verdict.at_ns == kNoTime) return;
     const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    NoteActivity(index, verdict.activity);
     if (builder_.Activity(index) != verdict.activity) return;
     const bool first = process->judged_ns == kNoTime || verdict.at_ns < process->judged_ns;
     if (first) process->judged_ns = verdict.at_ns;
@@ -79,6 +80,7 @@ class JournalApplier {
     Process* process = Find(quiet.process, quiet.at_ns);
     if (process == nullptr) return;
     const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    NoteActivity(index, quiet.activity);
     if (builder_.Activity(index) != quiet.activity) return;
     process->quiet = true;
     process->taken_at_ns = std::max(process->taken_at_ns, quiet.at_ns);
@@ -119,6 +121,7 @@ class JournalApplier {
       const auto it = symbols_.find(KeyOf(code));
       if (it != symbols_.end()) code.frames = it->second->frames;
     }
+    for (const uint32_t index : moved_on_) trace_.processes[index].quiet = false;
     std::vector<Process*> ended;
     for (Process& process : trace_.processes) {
       process.end.by_launcher = process.end.by_launcher || EndedByStopRequest(process);
@@ -138,6 +141,11 @@ class JournalApplier {
   }
 
  private:
+  // A ring that is older than what was seen of its process: a copy of one in memory.
+  void NoteActivity(uint32_t process, uint64_t activity) {
+    if (activity > builder_.Activity(process)) moved_on_.insert(process);
+  }
+
   // Batch systems send SIGTERM to the launcher and to the ranks of all nodes at about the same time
   // (Slurm's scancel). Only the agent beside the launcher knows of its signal. A rank inside a call
   // loses its peers then, perhaps before its own signal comes: MPI ends it, or crashes (MPICH 4.2).
@@ -194,7 +202,8 @@ class JournalApplier {
 
   RingTraceBuilder& builder_;
   Trace& trace_;
-  int64_t stop_ns_ = kNoTime;  // the first stop request
+  std::set<uint32_t> moved_on_;  // processes
+  int64_t stop_ns_ = kNoTime;    // the first stop request
   std::map<std::pair<std::string, uint32_t>, std::vector<uint32_t>> by_pid_;
   std::map<std::pair<std::string, uint64_t>, const journal::Symbols*> symbols_;
 };

@@ -1,7 +1,10 @@
 #include "collector/import/load_inputs.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +16,7 @@
 #include "collector/import/walk_directory.h"
 #include "collector/model/python_merge.h"
 #include "collector/symbolize/symbolizer.h"
+#include "proto/run_directory.h"
 
 namespace rollcall {
 namespace {
@@ -30,7 +34,7 @@ OpenedInput OpenInput(const InputFile& file) {
   OpenedInput opened;
   FileStamp stamp;
   std::string error;
-  const UniqueFd fd = OpenRegularFile(file.path, kMaxInputBytes, &stamp, &error);
+  const UniqueFd fd = OpenRegularFile(file.PathToOpen(), kMaxInputBytes, &stamp, &error);
   if (!fd) {
     opened.problem = {ProblemCode::kUnreadable, error, file.path};
     return opened;
@@ -50,7 +54,7 @@ OpenedInput OpenInput(const InputFile& file) {
 class Loader {
  public:
   Loader(const flight_recorder::RankPattern& pattern, Machine* machine)
-      : assembly_(pattern, machine, &result_.sources) {}
+      : machine_(*machine), assembly_(pattern, machine, &result_.sources) {}
 
   Inputs Load(const std::vector<std::string>& inputs) {
     has_traces_.resize(inputs.size());
@@ -69,12 +73,14 @@ class Loader {
 
  private:
   void List(const std::string& input, size_t index) {
+    bool is_run = false;
     const auto add = [&](const std::string& path, const std::string& directory, bool asked_for) {
       files_.push_back({.path = path,
                         .directory = directory,
                         .name = fs::path(path).filename().string(),
                         .input = index,
                         .asked_for = asked_for});
+      is_run |= files_.back().name == kJournalFile;
     };
     std::error_code error;
     if (!fs::is_directory(fs::status(input, error))) {
@@ -84,10 +90,48 @@ class Loader {
     }
     WalkDirectory(
         input,
-        [&](const std::string& path, const std::string& directory) { add(path, directory, false); },
+        [&](const std::string& path, const std::string& directory) {
+          if (!path.ends_with(kPartialSuffix)) add(path, directory, false);
+        },
         [this](const std::string& directory, const std::string& why) {
           assembly_.AddProblem({ProblemCode::kUnreadable, why, directory});
         });
+    if (!is_run) return;
+    ListMemoryRings(input, index);
+    std::set<std::string> paths;
+    for (const InputFile& file : files_) paths.insert(file.path);
+    std::erase_if(files_, [&](const InputFile& file) {
+      return IsRingCopy(file.name) &&
+             paths.contains(file.path.substr(0, file.path.rfind(kRingCopySuffix)));
+    });
+  }
+
+  // Behind the journal, whose clock they need.
+  void ListMemoryRings(const std::string& input, size_t index) {
+    if (!memory_rings_) {
+      memory_rings_ = machine_.FindMemoryRings();
+      assembly_.NoteDenied(memory_rings_->denied);
+    }
+    std::error_code error;
+    const std::string root = fs::canonical(input, error).string() + "/";
+    for (MemoryRing& ring : memory_rings_->rings) {
+      if (!ring.path.starts_with(root)) continue;
+      const fs::path path = fs::path(input) / ring.path.substr(root.size());
+      if (!ring.fd) {
+        assembly_.AddProblem({ProblemCode::kUnreadable,
+                              fmt::format("its bytes are in the memory of process {}, and cannot "
+                                          "be opened there: {}",
+                                          ring.pid, ring.error),
+                              path.string()});
+        continue;
+      }
+      files_.push_back({.path = path.string(),
+                        .directory = path.parent_path().string(),
+                        .name = path.filename().string(),
+                        .input = index,
+                        .opened_by = fmt::format("/proc/self/fd/{}", ring.fd.get())});
+      result_.held.push_back(std::move(ring.fd));
+    }
   }
 
   void Take(const InputFile& file, OpenedInput opened) {
@@ -102,6 +146,8 @@ class Loader {
   }
 
   Inputs result_;
+  Machine& machine_;
+  std::optional<MemoryRings> memory_rings_;
   TraceAssembly assembly_;
   std::vector<InputFile> files_;
   std::vector<bool> has_traces_;  // by input

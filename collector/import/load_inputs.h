@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/file.h"
 #include "collector/bundle/kept_sources.h"
 #include "collector/import/flight_recorder/rank_pattern.h"
 #include "collector/import/input_format.h"
@@ -25,11 +26,16 @@ struct Inputs {
   std::vector<StacksText> stacks;  // of jobs without a trace
   KeptSources sources;             // of bundles; Excerpt() reads the file if none has it
   std::vector<FoundInput> files;   // that hold traces, in the order of `inputs` and of their names
+  std::vector<UniqueFd> held;  // of `files` that have no name; InputFile::PathToOpen() needs them
 };
 
 // Loads `inputs`: each a directory or a file of any InputFormat. In directories (four levels deep,
 // without following links), files that cannot be traces are ignored. Unreadable files are problems
 // of the trace, and so is a missing rank.
+//
+// Rings of a run directory that are no files are read from the processes of this machine that hold
+// them (FindMemoryRings()), or else from the agent's copy (kRingCopySuffix). A live process is not
+// quiet by its copy, nor is one that is gone while others, which are newer, live.
 //
 // Quiet. A live process is quiet if two samples, a moment apart, found no movement. A process that
 // is gone cannot move, but the rings alone do not show whether it was still before it was killed:

@@ -37,6 +37,8 @@ class RealMachine : public Machine {
                : Life::kGone;
   }
 
+  MemoryRings FindMemoryRings() override { return rollcall::FindMemoryRings(); }
+
   int64_t NowNs() override { return Now(CLOCK_REALTIME); }
 
   void Wait(std::chrono::milliseconds time) override { std::this_thread::sleep_for(time); }

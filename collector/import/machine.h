@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/base/memory_rings.h"
 #include "proto/ring_format.h"
 
 namespace rollcall {
@@ -19,6 +20,8 @@ class Machine {
   // belongs to another pid namespace may be alive unseen.
   enum class Life : uint8_t { kAlive, kGone, kUnknown };
   virtual Life LifeOf(const ring::FileHeader& header) = 0;
+  // Of all run directories.
+  virtual MemoryRings FindMemoryRings() = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME
   virtual void Wait(std::chrono::milliseconds time) = 0;
 };

@@ -7,12 +7,14 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
 #include "collector/import/append_trace.h"
 #include "collector/import/node_clock.h"
+#include "proto/run_directory.h"
 
 namespace rollcall {
 namespace {
@@ -33,6 +35,7 @@ TraceAssembly::TraceAssembly(const flight_recorder::RankPattern& pattern, Machin
 void TraceAssembly::AddJournal(const InputFile& file, Journal journal) {
   if (const auto clock = CorrectTimes(&journal)) clocks_[WithoutSlash(file.directory)] = *clock;
   journals_.push_back(std::move(journal));
+  journal_files_.push_back(file);
 }
 
 std::optional<NodeClock> TraceAssembly::ClockOf(const InputFile& ring) const {
@@ -45,6 +48,8 @@ std::optional<NodeClock> TraceAssembly::ClockOf(const InputFile& ring) const {
 }
 
 void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
+  const bool is_copy = IsRingCopy(file.name);
+  ring_names_.insert(is_copy ? file.name.substr(0, file.name.rfind(kRingCopySuffix)) : file.name);
   const std::optional<NodeClock> clock = ClockOf(file);
   if (file.in_bundle) {
     // Observations of this machine do not apply to the ring's process: the bundle has those of the
@@ -59,13 +64,19 @@ void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
   const bool on_this_host = ring.usable && !host_.empty() && host_ == ring.header.host;
   const Machine::Life life = on_this_host ? machine_.LifeOf(ring.header) : Machine::Life::kUnknown;
   const bool alive = life == Machine::Life::kAlive;
-  if (alive) ring.taken_at_ns = machine_.NowNs();
+  if (alive && !is_copy) ring.taken_at_ns = machine_.NowNs();
   if (clock) CorrectTimes(*clock, &ring);
   const std::optional<uint32_t> index = builder_.Add(ring);
+  if (index && is_copy) copies_.push_back(*index);
+  any_alive_ |= alive;
   if (!index || life == Machine::Life::kUnknown) return;
   ProcessEnd& end = builder_.trace()->processes[*index].end;
   end.how = alive ? ProcessEnd::How::kAlive : ProcessEnd::How::kVanished;
-  if (alive) live_.push_back({file.path, *index, RingId(ring.header)});
+  if (alive && !is_copy) live_.push_back({file.PathToOpen(), *index, RingId(ring.header)});
+  if (alive && is_copy) {
+    AddProblem({ProblemCode::kUnreadable,
+                "an older copy: what the process has done since is not known", file.path});
+  }
 }
 
 void TraceAssembly::ReadBundle(const std::string& path) {
@@ -128,13 +139,37 @@ void TraceAssembly::SampleLiveProcesses() {
   }
 }
 
+// A bundle names the nodes of which it has no rings itself.
+void TraceAssembly::ReportMissingRings(const InputFile& file, const Journal& journal) {
+  if (file.in_bundle || file.asked_for) return;
+  std::set<std::string> missing;
+  for (const JournalEvent& event : journal.events) {
+    const auto* seen = std::get_if<journal::ProcessSeen>(&event);
+    if (seen != nullptr && !ring_names_.contains(seen->ring_name)) missing.insert(seen->ring_name);
+  }
+  if (missing.empty()) return;
+  std::string text = fmt::format(
+      "{} of the processes that it names left no trace: their memory ended with them, or the file "
+      "was removed",
+      missing.size());
+  if (denied_ > 0) {
+    text += fmt::format("; {} processes of this user do not let their mappings be read", denied_);
+  }
+  AddProblem({ProblemCode::kMissing, text, file.path});
+}
+
 Trace TraceAssembly::Finish() {
   for (const std::string& path : bundles_) ReadBundle(path);
+  for (size_t i = 0; i < journals_.size(); ++i) ReportMissingRings(journal_files_[i], journals_[i]);
   SampleLiveProcesses();
   std::vector<const Journal*> journals;
   journals.reserve(journals_.size());
   for (const Journal& journal : journals_) journals.push_back(&journal);
   ApplyJournals(journals, &builder_);
+  // The journal says when a copy was made that nothing moved; what lives may have moved on since.
+  if (any_alive_) {
+    for (const uint32_t copy : copies_) builder_.trace()->processes[copy].quiet = false;
+  }
   Trace trace = builder_.Finish();
   AppendTrace(dumps_.Load(), &trace);
   return trace;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ class TraceAssembly {
   // added later.
   void AddJournal(const InputFile& file, Journal journal);
   void AddStacks(StacksText stacks);
+  // Processes of this machine that may hold rings and do not let them be read.
+  void NoteDenied(size_t processes) { denied_ = processes; }
   // Read when all files beside it are added.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
@@ -60,6 +63,7 @@ class TraceAssembly {
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
   void SampleLiveProcesses();
+  void ReportMissingRings(const InputFile& file, const Journal& journal);
 
   Machine& machine_;
   KeptSources& sources_;
@@ -70,6 +74,11 @@ class TraceAssembly {
   std::vector<StacksText> stacks_;
   size_t stacks_bytes_ = 0;
   std::vector<Journal> journals_;
+  std::vector<InputFile> journal_files_;  // of the same index
+  std::set<std::string> ring_names_;      // of all rings added
+  size_t denied_ = 0;
+  std::vector<uint32_t> copies_;  // processes whose ring is an older copy
+  bool any_alive_ = false;
   std::map<std::string, NodeClock> clocks_;  // by the journal's directory
   std::vector<Live> live_;
   size_t known_members_ = 0;  // rings of the current bundle whose processes are duplicates

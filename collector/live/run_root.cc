@@ -14,10 +14,12 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
+#include "collector/base/memory_rings.h"
 #include "collector/base/process_table.h"
 #include "proto/ring_format.h"
 #include "proto/run_directory.h"
@@ -164,6 +166,14 @@ bool HasLiveRank(int run, ProcessTable* processes) {
   return live;
 }
 
+// Whether a live process of the run has its ring in memory.
+bool HoldsOneOf(const MemoryRings& in_memory, const std::string& run) {
+  char resolved[PATH_MAX];
+  const std::string begin = std::string(realpath(run.c_str(), resolved) ? resolved : run) + "/";
+  return std::any_of(in_memory.rings.begin(), in_memory.rings.end(),
+                     [&](const MemoryRing& ring) { return ring.path.starts_with(begin); });
+}
+
 }  // namespace
 
 std::string RunRoot::DefaultPath(const std::string& shared_memory) {
@@ -262,15 +272,17 @@ std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
 std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, int64_t max_age_ns) {
   const int64_t now_ns = Now(CLOCK_REALTIME);
   std::vector<Old> removed;
+  std::optional<MemoryRings> in_memory;
   size_t kept = 0;
   for (Old& run : List(root)) {
     if (run.in_use) continue;
     const bool too_old = now_ns - run.modified_ns > max_age_ns;
     if (!too_old && kept < keep) {
       ++kept;
-    } else if (Remove(run.path)) {
-      removed.push_back(std::move(run));
+      continue;
     }
+    if (!in_memory) in_memory = FindMemoryRings();
+    if (!HoldsOneOf(*in_memory, run.path) && Remove(run.path)) removed.push_back(std::move(run));
   }
   return removed;
 }

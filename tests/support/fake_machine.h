@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "collector/import/machine.h"
 
@@ -21,6 +22,7 @@ class FakeMachine : public Machine {
     const bool alive = it != processes.end() && it->second == header.process_start_ticks;
     return alive ? Life::kAlive : Life::kGone;
   }
+  MemoryRings FindMemoryRings() override { return std::move(memory_rings); }
   int64_t NowNs() override { return 1'700'000'100'000'000'000; }
   void Wait(std::chrono::milliseconds) override {
     ++waits;
@@ -30,6 +32,7 @@ class FakeMachine : public Machine {
   static constexpr uint64_t kHiddenNamespace = 77;
   std::string host = "node1";
   std::map<uint32_t, uint64_t> processes;  // start ticks by pid
+  MemoryRings memory_rings;                // for one load
   std::function<void()> meanwhile;
   int waits = 0;
 };

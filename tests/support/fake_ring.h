@@ -25,9 +25,10 @@ class FakeRing {
   static constexpr uint64_t kEnd = 8192;
   static_assert(kMembersAt + sizeof(ring::Member) <= kEnd);
 
-  // In a file, or in memory if `path` is empty.
-  FakeRing(const std::string& path, pid_t pid, uint64_t start_ticks, int32_t rank, int32_t size) {
-    fd_ = path.empty() ? memfd_create("ring", MFD_CLOEXEC)
+  // In a file, or in memory if `path` is empty; `memory_name` is the name of that file.
+  FakeRing(const std::string& path, pid_t pid, uint64_t start_ticks, int32_t rank, int32_t size,
+           const std::string& memory_name = "ring") {
+    fd_ = path.empty() ? memfd_create(memory_name.c_str(), MFD_CLOEXEC)
                        : open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     header_ = {};
     memcpy(header_.magic, ring::kMagic, sizeof(ring::kMagic));

@@ -22,6 +22,10 @@ AddContent ReadRingFile(const InputFile& file, ByteSource& bytes) {
 
 const InputFormat kRingFormat = {ReadRingFile};
 
+bool IsRingCopy(const std::string& name) {
+  return name.ends_with(std::string(kRingSuffix) + kRingCopySuffix);
+}
+
 bool IsRing(const InputFile& file, ByteSource& bytes) {
   char begin[sizeof(ring::kMagic)] = {};
   const size_t got = bytes.Read(0, begin, sizeof(begin));

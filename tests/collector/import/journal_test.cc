@@ -257,6 +257,13 @@ TEST_F(ApplyTest, QuietHoldsForThisStateOnly) {
   EXPECT_FALSE(trace.processes[1].quiet) << "it moved after it had been seen quiet";
 }
 
+// The ring is a copy that was made before.
+TEST_F(ApplyTest, WhatMovedAfterItsRingIsNotQuiet) {
+  const Trace trace =
+      Apply({journal::Quiet{Name(0), activity_, 10}, journal::Quiet{Name(0), activity_ + 1, 20}});
+  EXPECT_FALSE(trace.processes[0].quiet);
+}
+
 TEST_F(ApplyTest, VerdictHoldsForRanksThatHaveNotMovedSince) {
   const Trace trace = Apply(
       {journal::Verdict{Name(0), activity_ - 1, 10}, journal::Verdict{Name(0), activity_, 20},

@@ -1,5 +1,6 @@
 #include "collector/import/load_inputs.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -182,6 +183,112 @@ TEST_F(LoadInputsTest, SamplesLivingProcessesTwice) {
   EXPECT_FALSE(trace.processes[1].quiet);
   EXPECT_FALSE(trace.processes[2].quiet);
   EXPECT_EQ(trace.processes[2].end.how, ProcessEnd::How::kVanished);
+}
+
+// Rings of a run directory that are no files, or older copies of such rings.
+class RingsInMemoryTest : public LoadInputsTest {
+ protected:
+  RingsInMemoryTest() {
+    machine_.processes = {{100, 5000}, {101, 5000}};
+    WriteJournal({journal::ProcessSeen{{1, "node1", 100, 0}, "r0.ring", 1},
+                  journal::ProcessSeen{{2, "node1", 101, 1}, "r1.ring", 1}});
+  }
+  // The bytes are in a file elsewhere, as long as they are not unmapped.
+  void Hold(int32_t rank, const RingFileBuilder& ring) {
+    const std::string name = "r" + std::to_string(rank) + ".ring";
+    const auto bytes = ring.Build();
+    const std::string path = elsewhere_.Write(name, std::string(bytes.begin(), bytes.end()));
+    machine_.memory_rings.rings.push_back({.path = (dir_ / "rings" / name).string(),
+                                           .pid = 100 + rank,
+                                           .fd = UniqueFd(open(path.c_str(), O_RDONLY)),
+                                           .error = {}});
+  }
+  void WriteCopy(int32_t rank) {
+    Write("rings/r" + std::to_string(rank) + ".ring.copy", MakeFullRing(rank, 2).Build());
+  }
+  // That the process was still in the state of its copy.
+  void WriteQuiet(int32_t rank) {
+    const auto bytes = MakeFullRing(rank, 2).Build();
+    MemorySource source(bytes);
+    const RingSnapshot ring = ReadRing(source, "");
+    WriteJournal({journal::Quiet{{RingId(ring.header), "node1", 0, rank}, ring.activity, 77}});
+  }
+
+  const TemporaryDirectory elsewhere_;
+};
+
+TEST_F(RingsInMemoryTest, AreReadFromTheProcesses) {
+  Hold(0, MakeFullRing(0, 2));
+  Hold(1, MakeFullRing(1, 2));
+  machine_.memory_rings.rings.push_back(
+      {.path = "/another/run/rings/x.ring", .pid = 7, .fd = {}, .error = "denied"});
+  machine_.meanwhile = [&] {
+    RingFileBuilder moved = MakeFullRing(1, 2);
+    moved.threads[0].calls_ended++;
+    const auto bytes = moved.Build();
+    elsewhere_.Write("r1.ring", std::string(bytes.begin(), bytes.end()));
+  };
+  const Trace trace = Load();
+  EXPECT_EQ(Messages(trace), "");
+  ASSERT_THAT(trace.processes, SizeIs(2));
+  EXPECT_EQ(trace.processes[0].source, (dir_ / "rings/r0.ring").string());
+  EXPECT_EQ(trace.processes[0].end.how, ProcessEnd::How::kAlive);
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_FALSE(trace.processes[1].quiet);
+}
+
+TEST_F(RingsInMemoryTest, ReplaceTheirCopies) {
+  WriteCopy(0);
+  WriteRing(1, 2);
+  WriteCopy(1);
+  Write("rings/r1.ring.copy.partial", MakeFullRing(1, 2).Build());
+  RingFileBuilder moved = MakeFullRing(0, 2);
+  moved.threads[0].polls = 12345;
+  Hold(0, moved);
+  const Trace trace = Load();
+  EXPECT_EQ(Messages(trace), "");
+  ASSERT_THAT(trace.processes, SizeIs(2));
+  EXPECT_EQ(trace.processes[0].threads[0].polls + trace.processes[1].threads[0].polls,
+            12345 + MakeFullRing(1, 2).threads[0].polls);
+}
+
+TEST_F(RingsInMemoryTest, CopiesStandForProcessesThatAreGone) {
+  for (const int32_t rank : {0, 1}) {
+    WriteCopy(rank);
+    WriteQuiet(rank);
+  }
+  machine_.processes.clear();
+  const Trace trace = Load();
+  EXPECT_EQ(Messages(trace), "");
+  ASSERT_THAT(trace.processes, SizeIs(2));
+  EXPECT_TRUE(trace.processes[0].quiet);
+  EXPECT_TRUE(trace.processes[1].quiet);
+}
+
+// A process may have made any number of calls since its copy: that must not accuse it of a hang.
+TEST_F(RingsInMemoryTest, CopiesOfLiveProcessesAreNotQuiet) {
+  for (const int32_t rank : {0, 1}) {
+    WriteCopy(rank);
+    WriteQuiet(rank);
+  }
+  machine_.processes.erase(101);
+  machine_.memory_rings.rings.push_back(
+      {.path = (dir_ / "rings/r0.ring").string(), .pid = 100, .fd = {}, .error = "denied"});
+  const Trace trace = Load();
+  ASSERT_THAT(trace.processes, SizeIs(2));
+  EXPECT_FALSE(trace.processes[0].quiet);
+  EXPECT_FALSE(trace.processes[1].quiet) << "it may have ended after its copy was made";
+  EXPECT_THAT(Messages(trace), HasSubstr("r0.ring: its bytes are in the memory of process 100"));
+  EXPECT_THAT(Messages(trace), HasSubstr("r0.ring.copy: an older copy"));
+}
+
+TEST_F(RingsInMemoryTest, ThatAreLostAreReported) {
+  WriteRing(0, 2);
+  machine_.memory_rings.denied = 3;
+  const Trace trace = Load();
+  EXPECT_THAT(Messages(trace), HasSubstr("journal.jsonl: 1 of the processes that it names left no "
+                                         "trace"));
+  EXPECT_THAT(Messages(trace), HasSubstr("3 processes of this user do not let"));
 }
 
 TEST_F(LoadInputsTest, PollingIsRecordedAndIsNotMovement) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,6 +94,17 @@ TEST_F(RunRootTest, CleanKeepsRunsInUseAndTheNewest) {
   EXPECT_EQ(RunRoot::Clean(Root(), 0, INT64_MAX).size(), 1u);
   EXPECT_TRUE(std::filesystem::exists(in_use.path()));
   EXPECT_TRUE(std::filesystem::exists(live));
+}
+
+TEST_F(RunRootTest, CleanKeepsRunsWhoseRingsAreInMemory) {
+  const std::string live = RunRoot::Create(Root(), &problem_).path();
+  const agent::FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1,
+                             live + "/rings/a.ring");
+  void* mapping = mmap(nullptr, agent::FakeRing::kEnd, PROT_READ, MAP_SHARED, ring.fd(), 0);
+  ASSERT_NE(mapping, MAP_FAILED);
+  EXPECT_TRUE(RunRoot::Clean(Root(), 0, INT64_MAX).empty());
+  munmap(mapping, agent::FakeRing::kEnd);
+  EXPECT_EQ(RunRoot::Clean(Root(), 0, INT64_MAX).size(), 1u);
 }
 
 TEST_F(RunRootTest, RemoveDoesNotFollowLinksOutOfTheRun) {

@@ -3,13 +3,17 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -211,6 +215,32 @@ TEST_F(RingFileTest, SharesTheNodesBudget) {
   EXPECT_EQ(none.header, nullptr);
   EXPECT_NE(none.refused, nullptr);
   EXPECT_FALSE(std::filesystem::exists(PathOf("two")));
+}
+
+// The ring of a rank without room has no name: /proc is how others find it if the agent is gone.
+TEST_F(RingFileTest, IsFoundInProcIfItIsInMemory) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory_.c_str(), kAgentSocket);
+  const int agent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(bind(agent, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(agent, 1), 0);
+  const int before = OpenDescriptors();
+  const uint64_t too_many = std::filesystem::space(directory_).available / kSmallestFileBytes;
+  ASSERT_NE(Create(ring::kDefaultFileBytes, too_many, "one.ring").header, nullptr);
+  close(agent);
+  EXPECT_FALSE(std::filesystem::exists(PathOf("one.ring")));
+  EXPECT_EQ(OpenDescriptors(), before) << "one more, and without the agent's one less";
+  const std::string link = "/memfd:" + PathOf("one.ring").string() + " (deleted)";
+  int kept = -1;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry, ignored) != link) continue;
+    kept = std::stoi(entry.path().filename());
+  }
+  ASSERT_GE(kept, 900) << "a number that the program may choose itself";
+  EXPECT_EQ(fcntl(kept, F_GETFD), FD_CLOEXEC);
+  close(kept);
 }
 
 TEST_F(RingFileTest, StaysBelowTheFileSizeLimit) {
