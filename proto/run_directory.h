@@ -12,7 +12,8 @@
 // When shared memory is too small for a ring file, the shim creates a memfd and passes it to the
 // agent: it sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and an
 // AgentHello, without blocking, and expects no answer. The agent keeps the descriptor, which keeps
-// the ring alive after the process, and copies it into the run directory at its end.
+// the ring alive after the process, and copies it into the run directory when a hang is suspected,
+// when it is asked to stop, and when the process has ended.
 //
 // The memfd is named like the file that it stands for, <run directory>/rings/<name>, and the
 // process keeps a descriptor of it: what has no agent finds the rings of living processes by

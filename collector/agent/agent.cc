@@ -8,6 +8,7 @@
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 
 #include "collector/agent/ring_copy.h"
 #include "collector/base/clock.h"
+#include "collector/base/memory_rings.h"
 #include "collector/live/cgroup_memory.h"
 #include "proto/run_directory.h"
 
@@ -38,6 +40,8 @@ constexpr int64_t kReapNs = 1'000'000'000;
 constexpr int64_t kSameMomentNs = 100'000'000;
 // Limit per pass: reading one ring takes about a millisecond.
 constexpr int kLetGoAtOnce = 8;
+// Limit per pass for copies of rings, which may have to wait for a disk.
+constexpr int kCopiesAtOnce = 2;
 
 // Whether two descriptors are free: for a pidfd, and for a file of /proc.
 bool HasFreeDescriptors(int any) {
@@ -116,7 +120,10 @@ void Agent::Wait(int timeout_ms) {
   if (making) until_sample_ns = std::min(until_sample_ns, kMakingPeriodNs);
   const int64_t until_sample_ms = (until_sample_ns + 999'999) / 1'000'000;
   const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
-  if (poll(entries.data(), entries.size(), rescan_ ? 0 : timeout) <= 0) return;
+  const bool copies =
+      snapshots_.empty() && std::any_of(processes_.begin(), processes_.end(),
+                                        [](const auto& process) { return process->copy_due; });
+  if (poll(entries.data(), entries.size(), rescan_ || copies ? 0 : timeout) <= 0) return;
   Drain(wake_fd_.get());
   if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
   if (inotify_fd_) {
@@ -133,7 +140,7 @@ void Agent::RunOnce(int timeout_ms) {
   Wait(timeout_ms);
   for (const ReceivedRing& ring : socket_.Accept()) {
     if (ring.fd >= 0) {
-      AddRing(ring.name, ring.fd, ring.pid);
+      AddRing(ring.name, UniqueFd(ring.fd), ring.pid, /*in_directory=*/false);
     } else {
       ++refusals_[ring.name];
     }
@@ -149,6 +156,7 @@ void Agent::RunOnce(int timeout_ms) {
     ReleaseEnded();
   }
   if (transport_ != nullptr) SendUpdates();
+  if (snapshots_.empty()) PumpCopies();  // the diagnosis waits for snapshots
 }
 
 size_t Agent::alive() const {
@@ -159,25 +167,38 @@ size_t Agent::alive() const {
 
 void Agent::ScanRings() {
   rescan_ = false;
+  if (!std::exchange(adopted_, true)) AdoptMemoryRings();  // the directory may have older copies
   const std::string directory = options_.run_directory + "/" + kRingsDirectory;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.ends_with(kRingSuffix) || names_.contains(name)) continue;
     UniqueFd fd = OpenRing(name);
-    if (fd) AddRing(name, fd.release(), 0);
+    if (fd) AddRing(name, std::move(fd), 0, /*in_directory=*/true);
   }
 }
 
-void Agent::AddRing(const std::string& name, int fd, pid_t peer_pid) {
-  if (!names_.insert(name).second) {
-    close(fd);
-    return;
+void Agent::AdoptMemoryRings() {
+  if (!SawProcesses(options_.run_directory)) return;  // there was no earlier agent
+  const std::string directory = options_.run_directory + "/" + kRingsDirectory;
+  for (MemoryRing& ring : FindMemoryRings(proc_).rings) {
+    const std::filesystem::path path = ring.path;
+    if (path.parent_path() != directory) continue;
+    if (ring.fd) {
+      AddRing(path.filename().string(), std::move(ring.fd), 0, /*in_directory=*/false);
+    } else {
+      problems_.push_back(fmt::format("the ring of process {} cannot be opened in its memory: {}",
+                                      ring.pid, ring.error));
+    }
   }
+}
+
+void Agent::AddRing(const std::string& name, UniqueFd fd, pid_t peer_pid, bool in_directory) {
+  if (!names_.insert(name).second) return;
   auto process = std::make_unique<Process>();
   process->name = name;
-  process->sampler = std::make_unique<RingSampler>(UniqueFd(fd));
-  process->in_directory = peer_pid == 0;
+  process->sampler = std::make_unique<RingSampler>(std::move(fd));
+  process->in_directory = in_directory;
   process->peer_pid = peer_pid;
   process->moved_ns = Now(CLOCK_MONOTONIC);
   SampleOne(process.get());
@@ -363,6 +384,7 @@ void Agent::ReleaseProcess(Process* process) {
   if (!seen && process->sample.exit_mark == ring::ExitMark::kNone) return;
   process->watch = {};
   FreeUnusedPages(process->sampler->fd());
+  process->copy_due = !process->in_directory;
 }
 
 UniqueFd Agent::OpenRing(const std::string& name) const {
@@ -423,6 +445,7 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   end.by_rollcall = end.by_launcher && by_rollcall_;
   process->end_known = true;
   Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
+  if (!IsSane(*process)) RequestCopies(/*min_age_ns=*/0);  // the others may be killed with it
 }
 
 journal::ProcessName Agent::NameOf(const Process& process) {
@@ -451,6 +474,7 @@ void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
   const int64_t since_ns = by_rollcall ? at_ns : at_ns - kSameMomentNs;
   interrupted_ns_ = std::min(interrupted_ns_.value_or(since_ns), since_ns);
   by_rollcall_ = by_rollcall_ || by_rollcall;
+  RequestCopies(/*min_age_ns=*/0);  // whoever ends the job may end this agent, too
 }
 
 bool Agent::EndsAreKnown() const {
@@ -467,20 +491,61 @@ void Agent::SignalAll(int signal) {
   }
 }
 
+bool Agent::CopyToDirectory(Process* process) {
+  process->copy_due = false;
+  const uint64_t activity = process->sample.activity;  // at least that is in the copy
+  const std::string directory = options_.run_directory + "/" + kRingsDirectory;
+  const std::string copy = process->name + kRingCopySuffix;
+  const std::string& name = process->ended ? process->name : copy;
+  if (!CopyRing(process->sampler->fd(), directory, name)) return false;
+  if (process->ended) {
+    unlink((directory + "/" + copy).c_str());
+    process->in_directory = true;
+  }
+  process->copied_activity = activity;
+  process->copied_ns = Now(CLOCK_MONOTONIC);
+  return true;
+}
+
 size_t Agent::PreserveRings() {
   size_t failed = 0;
-  const std::string directory = options_.run_directory + "/" + kRingsDirectory;
   for (const auto& process : processes_) {
-    struct stat status;
-    if (!process->readable || fstat(process->sampler->fd(), &status) != 0) continue;
-    if (process->in_directory && status.st_nlink > 0) continue;
-    if (!CopyRing(process->sampler->fd(), directory, process->name)) {
-      ++failed;
-    } else {
-      process->in_directory = true;
-    }
+    if (!process->readable || process->sampler->fd() < 0) continue;
+    if (process->in_directory && OpenRing(process->name)) continue;
+    if (!CopyToDirectory(process.get())) ++failed;
   }
   return failed;
+}
+
+void Agent::RequestCopies(int64_t min_age_ns) {
+  const int64_t before_ns = Now(CLOCK_MONOTONIC) - min_age_ns;
+  for (const auto& process : processes_) {
+    if (!process->readable || process->in_directory) continue;
+    const bool moved = process->copied_activity != process->sample.activity;
+    if (process->copied_ns == 0 || (moved && process->copied_ns <= before_ns)) {
+      process->copy_due = true;
+    }
+  }
+}
+
+void Agent::PumpCopies() {
+  int left = kCopiesAtOnce;
+  for (const auto& process : processes_) {
+    if (!process->copy_due) continue;
+    if (left-- == 0) return;
+    process->copy_due = false;
+    // The job may need the disk: half of what is free is left to it.
+    struct stat ring;
+    struct statvfs disk;
+    const bool fits = fstat(process->sampler->fd(), &ring) == 0 &&
+                      statvfs(options_.run_directory.c_str(), &disk) == 0 &&
+                      static_cast<uint64_t>(ring.st_size) <= disk.f_bavail * disk.f_frsize / 2;
+    if ((!fits || !CopyToDirectory(process.get())) && !std::exchange(copies_failed_, true)) {
+      problems_.push_back(
+          "no room for copies of rings in memory: they are lost if the job and this agent are "
+          "killed");
+    }
+  }
 }
 
 Agent::Process* Agent::FindById(uint64_t id) {

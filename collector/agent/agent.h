@@ -85,7 +85,10 @@ class Agent {
   // Signals every process that still lives; used when rollcall ends a job.
   void SignalAll(int signal);
   // Copies every ring that is not in the run directory's file system (a memfd, a deleted file) into
-  // it, so that it outlasts the agent. Returns how many could not be copied.
+  // it, so that it outlasts the agent. Returns how many could not be copied. RunOnce() copies
+  // memfds earlier, a few at a time, unless the copy would be the same: when the collector requests
+  // rings (each at most every ten seconds), when a process died, when a hang is reported, when the
+  // job is interrupted; and that of each process that has ended.
   size_t PreserveRings();
   const std::vector<std::string>& problems() const { return problems_; }
   // Number of processes that could not record, by reason.
@@ -99,9 +102,12 @@ class Agent {
     RingSample sample;
     bool readable = false;
     bool gave_up = false;      // not a ring that this version can read
-    bool in_directory = true;  // false: a memfd
-    pid_t peer_pid = 0;        // from the socket, if the ring was received there
-    pid_t pid = 0;             // in the agent's pid namespace
+    bool in_directory = true;  // false: a memfd of which no last copy is there
+    bool copy_due = false;     // of such a memfd
+    uint64_t copied_activity = 0;
+    int64_t copied_ns = 0;  // CLOCK_MONOTONIC; 0: never
+    pid_t peer_pid = 0;     // from the socket, if the ring was received there
+    pid_t pid = 0;          // in the agent's pid namespace
     bool watch_tried = false;
     bool hidden = false;   // in a pid namespace that is not visible here: its end is not seen
     int64_t moved_ns = 0;  // CLOCK_MONOTONIC of the first sample that showed this state
@@ -146,7 +152,10 @@ class Agent {
 
   void Wait(int timeout_ms);
   void ScanRings();
-  void AddRing(const std::string& name, int fd, pid_t peer_pid);
+  // `peer_pid`: from the socket, else 0.
+  void AddRing(const std::string& name, UniqueFd fd, pid_t peer_pid, bool in_directory);
+  // Adds the memfds that an earlier agent of the run directory received, of processes that live.
+  void AdoptMemoryRings();
   void SampleAll();
   // The file of its ring exists, but not the header yet.
   static bool IsBeingMade(const Process& process);
@@ -165,6 +174,11 @@ class Agent {
   // Releases resources of ended processes: a job may run a thousand short programs in sequence.
   void ReleaseEnded();
   void ReleaseProcess(Process* process);
+  bool CopyToDirectory(Process* process);
+  // Makes copies due of all memfds that moved since their last copy, unless that is younger than
+  // `min_age_ns`.
+  void RequestCopies(int64_t min_age_ns);
+  void PumpCopies();
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
   // Appends a line to the journal, and sends it to the collector.
@@ -208,6 +222,8 @@ class Agent {
   std::map<std::string, uint64_t> refusals_;
   std::deque<SnapshotJob> snapshots_;
   bool rescan_ = true;
+  bool adopted_ = false;
+  bool copies_failed_ = false;
   bool shut_down_ = false;
   bool shut_down_keeps_ = true;
   std::optional<int64_t> interrupted_ns_;  // CLOCK_MONOTONIC

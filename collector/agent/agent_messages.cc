@@ -24,6 +24,9 @@ constexpr int32_t kLargeJob = 8192;
 constexpr int64_t kClockPeriodNs = 10'000'000'000;
 constexpr int kFirstClocks = 4;
 
+// A job that computes for long is looked at again and again: bounds what is written to its disk.
+constexpr int64_t kCopyPeriodNs = 10'000'000'000;
+
 // How long to wait for the ends of processes after the job is over.
 constexpr int64_t kSettleNs = 1'000'000'000;
 
@@ -183,6 +186,7 @@ void Agent::NoteVerdict(int64_t at_realtime_ns) {
     Append(journal::Verdict{
         .process = NameOf(*process), .activity = sample.activity, .at_ns = at_realtime_ns});
   }
+  RequestCopies(/*min_age_ns=*/0);
   ReadJournalLines();
 }
 
@@ -210,6 +214,8 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       job.settle_until_ns = Now(CLOCK_MONOTONIC) + kSettleNs;
       ScanRings();  // finds ranks that lived between two scans
       SampleAll();
+    } else {
+      RequestCopies(kCopyPeriodNs);  // something looks wrong
     }
     const auto& ids = message.snapshot().ids();
     for (size_t i = 0; i < processes_.size(); ++i) {

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 
+#include "collector/import/journal.h"
 #include "proto/run_directory.h"
 
 namespace rollcall::agent {
@@ -43,6 +46,15 @@ std::vector<std::string> JournalTail::ReadNew() {
     if (partial_.size() > kMaxLine) partial_.clear();
   }
   return lines;
+}
+
+bool SawProcesses(const std::string& run_directory) {
+  const std::vector<std::string> lines = JournalTail(run_directory).ReadNew();
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    std::string error;
+    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    return event && std::holds_alternative<journal::ProcessSeen>(*event);
+  });
 }
 
 }  // namespace rollcall::agent

@@ -31,6 +31,9 @@ class JournalTail {
   std::string partial_;
 };
 
+// Whether an agent has seen a process in the run directory, by its journal.
+bool SawProcesses(const std::string& run_directory);
+
 }  // namespace rollcall::agent
 
 #endif  // ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_

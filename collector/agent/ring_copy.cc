@@ -15,6 +15,7 @@
 
 #include "collector/base/file.h"
 #include "collector/import/ring_image.h"
+#include "proto/run_directory.h"
 
 namespace rollcall::agent {
 
@@ -23,9 +24,10 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
   const RingImage image = TakeImage(source, name);
   if (!image.usable) return false;
   const std::vector<uint8_t> bytes = PackImage(image);
-  // Uses another name until the copy is complete: readers take every *.ring for a ring.
-  const std::string partial = directory + "/" + name + ".partial";
+  // Another name until the copy is complete: readers pass over it.
+  const std::string partial = directory + "/" + name + kPartialSuffix;
   std::error_code error;
+  unlink(partial.c_str());  // of an agent that was killed
   const auto flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   int out = open(partial.c_str(), flags, 0600);
   if (out < 0 && errno == ENOENT) {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "collector/agent/grpc_transport.h"
+#include "collector/agent/journal_tail.h"
 #include "collector/base/address.h"
 #include "collector/base/bounded.h"
 #include "collector/base/clock.h"
@@ -92,7 +93,8 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
     directory_ = RunRoot::CreateAt(settings_.directory, problem);
     std::error_code error;
     if (directory_.valid() &&
-        !std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error)) {
+        (!std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error) ||
+         agent::SawProcesses(directory_.path()))) {  // whose rings may be in memory
       *problem = settings_.directory + " holds the traces of another run";
       directory_ = {};
     }

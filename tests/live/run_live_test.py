@@ -15,6 +15,7 @@ import cases_attach
 import cases_bundle
 import cases_containers
 import cases_launch
+import cases_memory
 import cases_nodes
 import cases_run
 import cases_shm
@@ -24,7 +25,7 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_run.CASES,
+CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_memory.CASES, **cases_run.CASES,
          **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
          **cases_users.CASES}
 

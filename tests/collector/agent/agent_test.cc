@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -667,7 +668,96 @@ TEST_F(AgentTest, ReceivesAMemfdOverTheSocketAndKeepsIt) {
     ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
   }
   EXPECT_EQ(agent_->PreserveRings(), 0u);
-  EXPECT_TRUE(std::filesystem::exists(run_.path() + "/rings/here-1-a.ring"));
+  EXPECT_TRUE(std::filesystem::exists(run_.path() + "/rings/here-1-a.ring.copy"));
+}
+
+// A ring in memory that an earlier agent received.
+class AdoptedRingTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    agent_.reset();
+    const std::string file = run_.path() + "/rings/" + kName;
+    ring_ = std::make_unique<FakeRing>("", rank_.pid(), ProcessStartTicks(rank_.pid()), 0, 1, file);
+    at_ = mmap(nullptr, FakeRing::kEnd, PROT_READ, MAP_SHARED, ring_->fd(), 0);
+    ASSERT_NE(at_, MAP_FAILED);
+    std::string error;
+    auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
+    ASSERT_TRUE(journal) << error;
+    journal->Append(journal::ProcessSeen{.process = {}, .ring_name = kName, .at_ns = 1});
+    MakeAgent(AgentOptions().parent_report_timeout_ns);
+  }
+  void TearDown() override { munmap(at_, FakeRing::kEnd); }
+
+  // RingActivity() of a file in rings/; 0 if there is none.
+  uint64_t ActivityOf(const std::string& name) const {
+    const UniqueFd fd(open((run_.path() + "/rings/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return 0;
+    FileSource source(fd.get());
+    return ReadRing(source, name, ImageDepth::kState).activity;
+  }
+  uint64_t ActivityNow() const {
+    FileSource source(ring_->fd());
+    return ReadRing(source, kName, ImageDepth::kState).activity;
+  }
+  void AskForRings() {
+    rpc::CollectorMessage request;
+    request.mutable_snapshot()->set_request(5);
+    transport_.Ask(request);
+  }
+
+  static constexpr char kName[] = "here-1-a.ring";
+  static constexpr char kCopy[] = "here-1-a.ring.copy";
+  Sleeper rank_;
+  std::unique_ptr<FakeRing> ring_;
+  void* at_ = nullptr;
+};
+
+TEST_F(AdoptedRingTest, IsWatchedThoughThereIsAnOlderCopy) {
+  FakeRing copy(run_.path() + "/rings/" + kCopy, rank_.pid(), ProcessStartTicks(rank_.pid()), 0, 1);
+  ring_->Enter(Operation::kBarrier, 1);
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  EXPECT_EQ(agent_->seen(), 1u);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(0) != nullptr; }));
+  EXPECT_EQ(LastDigest(0)->activity(), ActivityNow());
+}
+
+TEST_F(AdoptedRingTest, IsCopiedWhenTheCollectorSuspectsSomething) {
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1 && LastDigest(0) != nullptr; }));
+  EXPECT_EQ(ActivityOf(kCopy), 0u);
+  AskForRings();
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kCopy) == ActivityNow(); }));
+  EXPECT_EQ(ActivityOf(kName), 0u) << "a reader would take it for the ring itself";
+}
+
+TEST_F(AdoptedRingTest, IsCopiedAgainAtAVerdictAndAtASignal) {
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  AskForRings();
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kCopy) == ActivityNow(); }));
+  ring_->Enter(Operation::kBarrier, 1);
+  const auto sampled = [&] {
+    return LastDigest(0) != nullptr && LastDigest(0)->activity() == ActivityNow();
+  };
+  ASSERT_TRUE(RunUntil(sampled));
+  EXPECT_LT(ActivityOf(kCopy), ActivityNow());
+  rpc::CollectorMessage verdict;
+  verdict.mutable_verdict()->set_age_ns(0);
+  transport_.Ask(verdict);
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kCopy) == ActivityNow(); }));
+  ring_->Return();
+  ASSERT_TRUE(RunUntil(sampled));
+  agent_->NoteInterrupted(/*by_rollcall=*/false, Now(CLOCK_MONOTONIC));
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kCopy) == ActivityNow(); }));
+}
+
+TEST_F(AdoptedRingTest, IsAFileAfterTheEnd) {
+  ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
+  AskForRings();
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kCopy) != 0; }));
+  ring_->Enter(Operation::kBarrier, 1);
+  rank_.End(SIGKILL);
+  ASSERT_TRUE(RunUntil([&] { return ActivityOf(kName) == ActivityNow(); }));
+  EXPECT_EQ(ActivityOf(kCopy), 0u);
 }
 
 TEST_F(AgentTest, RefusesMessagesOtherThanHello) {
