@@ -26,7 +26,7 @@
 #include "collector/base/print_line.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/launch/launcher.h"
+#include "collector/model/signal_name.h"
 #include "collector/service/active_findings.h"
 
 namespace rollcall {

@@ -15,6 +15,7 @@
 #include "collector/live/activity.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/runtime_modules.h"
+#include "collector/model/signal_name.h"
 
 namespace rollcall::attach {
 namespace {
@@ -264,8 +265,7 @@ class Builder {
     }
     const ThreadSample* thread = Representative(sample, &place->meaning);
     if (end.fault) {
-      const char* name = sigabbrev_np(end.signal);
-      place->fault = name == nullptr ? "a signal" : fmt::format("SIG{}", name);
+      place->fault = SignalName(end.signal);
       thread = sample.threads.empty() ? nullptr : &sample.threads.front();
       if (thread != nullptr) place->meaning = MeaningOf(FramesOf(*thread));
     } else if (place->meaning.meaning == FrameMeaning::kExit && place->meaning.call == "abort") {

@@ -19,6 +19,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "collector/model/signal_name.h"
+
 namespace rollcall {
 namespace {
 
@@ -312,9 +314,7 @@ class Collector {
 std::string ChildEndText(int status) {
   if (WIFSIGNALED(status) || WEXITSTATUS(status) > 128) {
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
-    const char* name = sigabbrev_np(number);
-    return fmt::format("libunwind was ended by SIG{} at this core",
-                       name == nullptr ? std::to_string(number) : name);
+    return fmt::format("libunwind was ended by {} at this core", SignalName(number));
   }
   return WEXITSTATUS(status) == 0 ? "" : "libunwind could not read this core";
 }

@@ -92,11 +92,6 @@ bool Launcher::Start(const std::vector<std::string>& command,
   return *error == 0;
 }
 
-std::string SignalName(int number) {
-  const char* name = sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
-}
-
 int Become(const std::vector<std::string>& command) {
   const std::vector<char*> arguments = ArgumentVector(command);
   execvp(arguments[0], arguments.data());

@@ -48,9 +48,6 @@ class SignalGate {
   bool child_ignored_ = false;
 };
 
-// "SIGTERM", or "signal 35": real-time signals have no name.
-std::string SignalName(int number);
-
 // Replaces this process by the command, with its environment. Returns only on failure: the errno of
 // execvp(3).
 int Become(const std::vector<std::string>& command);

@@ -28,6 +28,7 @@
 #include "collector/launch/job_environment.h"
 #include "collector/live/collector_file.h"
 #include "collector/live/process_watch.h"
+#include "collector/model/signal_name.h"
 #include "collector/rpc/secret.h"
 #include "collector/watch/room.h"
 #include "proto/environment.h"

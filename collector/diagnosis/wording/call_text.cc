@@ -2,52 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-
 #include "collector/matching/match_rules.h"
+#include "collector/model/signal_name.h"
 
 namespace rollcall {
-namespace {
-
-std::string SignalName(int signal) {
-  switch (signal) {
-    case SIGHUP:
-      return "SIGHUP";
-    case SIGINT:
-      return "SIGINT";
-    case SIGQUIT:
-      return "SIGQUIT";
-    case SIGILL:
-      return "SIGILL";
-    case SIGTRAP:
-      return "SIGTRAP";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGPIPE:
-      return "SIGPIPE";
-    case SIGALRM:
-      return "SIGALRM";
-    case SIGTERM:
-      return "SIGTERM";
-    case SIGXCPU:
-      return "SIGXCPU";
-    case SIGXFSZ:
-      return "SIGXFSZ";
-    default:
-      return fmt::format("signal {}", signal);
-  }
-}
-
-}  // namespace
-
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
   std::string text = OperationName(analysis.Op(event));
   if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
