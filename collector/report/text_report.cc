@@ -78,17 +78,41 @@ class TextWriter {
                       [](const Finding& finding) { return !IsNote(finding); }));
   }
 
-  // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)"
-  static std::string InOneLine(const Finding& finding) {
+  // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)". Of sites on one line, the caller
+  // that differs is shown as well.
+  std::string InOneLine(const Finding& finding) const {
     std::string text = finding.title;
     std::string_view before = ": ";
+    std::vector<const Site*> shown;
     for (const Site& site : finding.sites) {
       const std::string place = FramePlace(site.frame);
-      if (site.frame.line == 0 || text.find(place) != std::string::npos) continue;
+      if (site.frame.line == 0 || finding.title.find(place) != std::string::npos) continue;
+      const auto same = std::find_if(shown.begin(), shown.end(), [&](const Site* other) {
+        return FramePlace(other->frame) == place;
+      });
+      const SourceFrame* caller = same == shown.end() ? nullptr : DifferingFrame(site, **same);
+      if (same != shown.end() && caller == nullptr) continue;
+      shown.push_back(&site);
       text += fmt::format("{}{} {}", before, place, site.frame.function);
+      if (caller != nullptr) {
+        text += fmt::format(" from {} {}", FramePlace(*caller), caller->function);
+      }
       before = ", ";
     }
     return fmt::format("{}  ({})", text, KindName(finding.kind));
+  }
+
+  // The innermost frame of the site's call path that is not in that of the other one; nullptr if
+  // there is none.
+  const SourceFrame* DifferingFrame(const Site& site, const Site& other) const {
+    const auto own = FramesOf(trace_, site.call_path);
+    const auto others = FramesOf(trace_, other.call_path);
+    const auto [differs, ignored] =
+        std::mismatch(own.begin(), own.end(), others.begin(), others.end(),
+                      [](const SourceFrame* a, const SourceFrame* b) {
+                        return FramePlace(*a) == FramePlace(*b) && a->function == b->function;
+                      });
+    return differs == own.end() ? nullptr : *differs;
   }
 
   std::string Paint(std::string_view code, std::string text) const {

@@ -65,6 +65,20 @@ TEST(TextReport, ShowsWaitingRanksAndCulpritSeparately) {
 )");
 }
 
+TEST(TextReport, ShowsTheCallerThatDiffersOfSitesOnOneLine) {
+  const std::string text = Render(R"(
+ranks 2
+0: Barrier @ main(app.c:20) > Wait(app.c:5)
+1: Barrier @ main(app.c:30) > Wait(app.c:5)
+0-1: Finalize @ main(app.c:40)
+0-1: exits 0
+)",
+                                  {}, {.job_ended = true, .compare_call_sites = true});
+  EXPECT_NE(text.find("was called from 2 places: app.c:5 Wait, app.c:5 Wait from app.c:30 main"),
+            std::string::npos)
+      << text;
+}
+
 // Users need the host of a culprit to inspect it.
 TEST(TextReport, NamesTheHostsOfCulpritsIfThereAreSeveralHosts) {
   const std::string one_host(kReportedTrace);
