@@ -37,7 +37,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   };
   const Divergence divergence = FindDivergence(analysis, incident);
   if (!analysis.trace.HasRecords()) {
-    Finding finding = JudgeStacks(analysis, incident, divergence);
+    Finding finding = JudgeStacks(analysis, incident);
     SettleCertainty(analysis, incident, divergence, &finding);
     return finding;
   }
@@ -136,8 +136,9 @@ void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   std::erase_if(*incidents, [&analysis](Incident& incident) {
     if (incident.Is(Trait::kOfTime)) return true;
     if (!incident.hangs || StoodStill(analysis, incident)) return false;
+    const bool stays = incident.Is(Trait::kError) && IsProven(analysis, incident);
     incident.hangs = false;
-    return !incident.Is(Trait::kError) || !IsProven(analysis, incident);
+    return !stays;
   });
 }
 

@@ -74,8 +74,11 @@ bool MayRestOnLostOrder(const Case& of) {
   return on_order && MayHaveBegunEarlier(of.analysis, of.incident);
 }
 
-// What two groups of stacks have in common is their end, not how they came there.
-bool RestsOnPlaces(const Case& of) { return of.incident.what == Incident::What::kApart; }
+// Stacks show where ranks are, not how they came there.
+bool RestsOnPlaces(const Case& of) {
+  return of.incident.what == Incident::What::kApart ||
+         (!of.analysis.trace.HasRecords() && BasisOf(of.kind) == KindBasis::kOrder);
+}
 
 // --- The table: each row whose evidence holds limits the word for the cause, which is a
 // conclusion.

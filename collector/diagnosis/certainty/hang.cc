@@ -173,10 +173,13 @@ bool OfStacks(const HangCase& of) { return !of.analysis.trace.HasRecords(); }
 // Of its program only the process that started it is left, it seems.
 bool IsBelievedGone(const HangCase& of) {
   const uint32_t p = of.incident.deviating.front();
-  return OfStacks(of) && of.analysis.PlaceOf(p).no_library && !of.analysis.PlaceOf(p).gone;
+  if (!OfStacks(of)) return false;
+  const Place& place = of.analysis.PlaceOf(p);
+  return !place.gone && place.meaning.meaning != FrameMeaning::kExit;
 }
 
-bool WasStartedHere(const HangCase& of) { return of.incident.Of<WaitDetails>().started_here; }
+// The launcher started all ranks on the machine that was examined.
+bool WasStartedHere(const HangCase& of) { return OfStacks(of) && of.incident.hangs; }
 
 // A user may have stopped it because the job hung: if the others diverge anyway, it is no
 // explanation.

@@ -28,10 +28,9 @@ struct CallDetails {
 struct WaitDetails {
   bool crossed = false;   // kCycle: no rank went past a call; each side entered another call first
   bool buffered = false;  // kBuffered: a send of the ring was buffered
-  bool started_here = false;  // kAbsent: on a host that was examined, where it is no more
 };
 
-// Two groups of ranks that wait at different places.
+// Ranks that wait at different places: Places::waiting.
 struct PlaceDetails {
   // How the deviating side was chosen, or why none was.
   enum class Choice : uint8_t {
@@ -42,9 +41,7 @@ struct PlaceDetails {
     kNoMembers,    // none: those ahead are not members of that communicator
     kMayHaveLeft,  // none: ranks may leave the call of those behind before all have arrived
   };
-  const PlaceGroup* main = nullptr;   // the largest group
-  const PlaceGroup* other = nullptr;  // the second one; `main` if they differ by iteration alone
-  size_t more = 0;                    // number of further groups
+  bool by_iteration = false;  // one place, in different iterations of a loop
   Choice choice = Choice::kFewer;
   const LibraryCall* call = nullptr;  // kMembers: the others' call
   bool certain = false;               // the order of the places does not rest on one frame alone
@@ -68,8 +65,6 @@ struct StartDetails {
   uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up
   uint64_t expected = 0;      // how many ranks must call it; 0 if unknown
 };
-
-struct DeviceDetails {};
 
 struct LeakDetails {
   uint64_t count = 0;     // of requests or handles
@@ -174,7 +169,7 @@ struct Incident {
   // then.
   std::vector<const Event*> calls;
   std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, EndDetails, StartDetails,
-               DeviceDetails, LeakDetails, Lateness, DataDetails>
+               LeakDetails, Lateness, DataDetails>
       details;
 
   // The details of the incident's family; the defaults if it is of another family.

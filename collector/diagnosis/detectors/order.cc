@@ -324,12 +324,6 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
 
 Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   Divergence divergence;
-  if (incident.what == Incident::What::kApart) {
-    const PlaceDetails& places = incident.Of<PlaceDetails>();
-    divergence.path_divergence =
-        analysis.sites.Part(places.main->place->call_path, places.other->place->call_path);
-    return divergence;
-  }
   const Event* x = incident.agreeing_event;
   const Event* y = incident.deviating_event;
   if (x == nullptr || y == nullptr) return divergence;

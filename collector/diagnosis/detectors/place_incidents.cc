@@ -101,7 +101,9 @@ class PlaceFinder {
     if (!left.empty() && !waiting.empty()) {
       // The sender of an awaited message is unknown: a finalizing rank may have nothing to do with
       // it.
-      if (windows) {
+      if (const Processes ring = Ring(messages ? waiting : Processes()); !ring.empty()) {
+        AddRing(ring);
+      } else if (windows) {
         Add(What::kWindow, {}, waiting);
       } else if (messages) {
         Add(What::kMessage, waiting, left);
@@ -117,7 +119,6 @@ class PlaceFinder {
     Incident& incident = Add(What::kAbsent, {}, waiting_);
     incident.absent = places_.missing;
     incident.hangs = analysis_.trace.worlds.front().all_here;
-    incident.Set<WaitDetails>().started_here = incident.hangs;
     return true;
   }
 
@@ -150,24 +151,29 @@ class PlaceFinder {
       Add(What::kWindow, {}, waiting_);
       return;
     }
-    Processes ring = Ring();
+    Processes ring = Ring(waiting);
     if (!ring.empty()) {
       waiting = std::move(ring);
     } else if (waiting_.size() == 2) {
       waiting = waiting_;  // each waits for the other
     }
-    Processes others = Without(waiting_, waiting);
-    Add(What::kMessage, std::move(waiting), std::move(others)).Set<MessageDetails>().mutual = true;
+    AddRing(std::move(waiting));
+  }
+
+  void AddRing(Processes ring) {
+    Processes others = Without(waiting_, ring);
+    Add(What::kMessage, std::move(ring), std::move(others)).Set<MessageDetails>().mutual = true;
   }
 
   uint32_t AwaitedBy(uint32_t process) const {
     return ProcessOf(analysis_.trace, 0, analysis_.PlaceOf(process).library.awaited);
   }
 
-  // Ranks that wait for each other in a ring, as far as the library's objects show.
-  Processes Ring() const {
+  // Those of `waiting`, which wait for messages, that wait for each other in a ring, as far as the
+  // library's objects show.
+  Processes Ring(const Processes& waiting) const {
     std::map<uint32_t, uint32_t> awaited;
-    for (const uint32_t p : waiting_) awaited[p] = AwaitedBy(p);
+    for (const uint32_t p : waiting) awaited[p] = AwaitedBy(p);
     // A rank for which no remaining rank waits is in no ring.
     for (bool less = true; less;) {
       std::set<uint32_t> wanted;
@@ -204,15 +210,13 @@ class PlaceFinder {
     const bool tie = fewer.size() == most.size();
     Incident& incident = Add(What::kApart, std::move(fewer), std::move(most));
     incident.tie = tie;
-    incident.details = PlaceDetails{.main = &group, .other = &group};
+    incident.details = PlaceDetails{.by_iteration = true};
   }
 
   // Ranks wait in different collectives, or in one that they called at different places.
   void FindApart() {
-    const PlaceGroup& main = places_.waiting[0];
-    const PlaceGroup& other = places_.waiting[1];
-    PlaceDetails details{.main = &main, .other = &other, .more = places_.waiting.size() - 2};
-    const Processes smaller = Without(waiting_, main.members);
+    PlaceDetails details;
+    const Processes smaller = Without(waiting_, places_.waiting.front().members);
     Processes named = Choose(smaller, &details);
     const bool tie = named.empty();
     if (tie) named = smaller;
@@ -224,8 +228,8 @@ class PlaceFinder {
 
   // Names the smaller groups, unless the evidence shows more; nobody if it shows too little.
   Processes Choose(Processes smaller, PlaceDetails* details) const {
-    const PlaceGroup& main = *details->main;
-    const PlaceGroup& other = *details->other;
+    const PlaceGroup& main = places_.waiting[0];
+    const PlaceGroup& other = places_.waiting[1];
     const PathDivergence part = analysis_.sites.Part(main.place->call_path, other.place->call_path);
     const int order = Order(main, other, part);
     // A rank behind a call that does not block all members may have made it correctly.
@@ -238,7 +242,7 @@ class PlaceFinder {
       details->certain = false;
       return Processes();
     };
-    const bool alone = details->more == 0;
+    const bool alone = places_.waiting.size() == 2;
     if (alone && order != 0) {
       const PlaceGroup& behind = order < 0 ? main : other;
       if (const auto skipped = Skipped(behind, order < 0 ? other : main)) {

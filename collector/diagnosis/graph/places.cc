@@ -16,6 +16,13 @@ bool AllHaveBegun(const Trace& trace) {
   });
 }
 
+// A collective consists of messages, too, but its own.
+bool IsOfMessages(const Place& place) {
+  const CallGroup group = GroupOf(place.kind());
+  return place.meaning.meaning == FrameMeaning::kMpi &&
+         (group == CallGroup::kP2p || group == CallGroup::kRequests);
+}
+
 Position PositionOf(const Trace& trace, const Place& place, bool begun) {
   const bool waits = place.Waits();
   // The process that started the rank's program, such as a shell, is still there.
@@ -55,15 +62,15 @@ void Join(const Trace& trace, uint32_t p, const CallSites& sites,
 
 bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes) {
   return !processes.empty() && std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
-    const uint32_t awaited = ProcessOf(trace, 0, trace.processes[p].place->library.awaited);
-    return std::find(processes.begin(), processes.end(), awaited) != processes.end();
+    const Place& place = *trace.processes[p].place;
+    const uint32_t awaited = ProcessOf(trace, 0, place.library.awaited);
+    return IsOfMessages(place) && !place.library.of_collective &&
+           std::find(processes.begin(), processes.end(), awaited) != processes.end();
   });
 }
 
 bool WaitsForMessages(const PlaceGroup& group) {
-  if (group.place->meaning.meaning != FrameMeaning::kMpi || group.of_collective) return false;
-  const CallGroup kind = GroupOf(group.place->kind());
-  return kind == CallGroup::kP2p || kind == CallGroup::kRequests;
+  return !group.of_collective && IsOfMessages(*group.place);
 }
 
 bool WaitsForWindow(const PlaceGroup& group) { return group.place->kind() == Kind::kWindowSync; }

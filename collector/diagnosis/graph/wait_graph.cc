@@ -72,7 +72,7 @@ class GraphBuilder {
       if (positions[p] == Position::kGone) {
         view.activity = Activity::kEnded;
       } else if (positions[p] == Position::kWaiting) {
-        view.activity = finalizes ? Activity::kLeft : Activity::kBlocked;
+        view.activity = Activity::kBlocked;
       } else if (positions[p] == Position::kOutside && exits && !process.place->stopped) {
         view.activity = finalizes ? Activity::kLeft : Activity::kEnded;
       }

@@ -34,15 +34,15 @@ Finding JudgeEnd(const Analysis& analysis, const Incident& incident) {
   if (place.gone) {
     finding.title = fmt::format("{} ended; {}", ranks, others);
     finding.why = "its process has ended or is a zombie";
-  } else if (place.no_library) {
+  } else if (place.meaning.meaning == FrameMeaning::kExit) {
+    finding.title = fmt::format("{} {} exiting, and {}", ranks, verb("is", "are"), others);
+    finding.why = fmt::format("it is in {}", place.meaning.call);
+  } else {
     finding.title = fmt::format("{} ended; {}", ranks, others);
     finding.why = fmt::format(
         "its process {} ({}) has not loaded MPI, and the other ranks are past MPI_Init: the rank's "
         "program ended, and the process that started it remains",
         process.pid, process.executable);
-  } else {
-    finding.title = fmt::format("{} {} exiting, and {}", ranks, verb("is", "are"), others);
-    finding.why = fmt::format("it is in {}", place.meaning.call);
   }
   return finding;
 }
@@ -51,7 +51,7 @@ Finding JudgeEnd(const Analysis& analysis, const Incident& incident) {
 Finding JudgeAbsent(const Analysis& analysis, const Incident& incident) {
   const bool cores = analysis.trace.evidence == Trace::Evidence::kCores;
   const std::vector<int32_t> waiting = analysis.RanksOf(incident.agreeing);
-  if (incident.Of<WaitDetails>().started_here) {
+  if (incident.hangs) {
     Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
     finding.culprits = incident.absent;
     finding.culprit_gone = true;
@@ -106,72 +106,114 @@ Finding JudgeStalled(const Analysis& analysis, const Incident& incident) {
 
 // Some ranks are in MPI_Finalize, others in a collective.
 Finding JudgeLeft(const Analysis& analysis, const Incident& incident) {
-  const bool extra = analysis.graph.processes[incident.deviating.front()].activity !=
-                     Activity::kLeft;  // few are in a call that most never made
+  const StackMeaning& deviating = analysis.PlaceOf(incident.deviating.front()).meaning;
+  const bool finalizes = deviating.operation == Operation::kFinalize;
   Finding finding =
       Draft(analysis, incident,
-            extra ? VerdictKind::kRankConditionalCollective : VerdictKind::kFinalizedEarly, extra);
-  const std::vector<int32_t> left =
-      analysis.RanksOf(extra ? incident.agreeing : incident.deviating);
-  finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(left),
-                              Verb(left, "is", "are"), WaitingPlacesText(analysis));
-  finding.why = extra ? "most ranks never made the call: its condition is met on few ranks only"
-                      : "a rank that has entered MPI_Finalize takes part in no further collective";
-  return finding;
-}
-
-Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
-  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
-  finding.title = WaitingPlacesText(analysis) + ", and no rank is left to answer";
-  finding.why = "no rank is outside of these calls";
-  finding.notes.emplace_back(
-      "stacks do not show which rank holds the lock or has to expose its memory");
+            finalizes ? VerdictKind::kFinalizedEarly : VerdictKind::kRankConditionalCollective,
+            /*deviating_operation=*/!finalizes);
+  finding.title = FinalizingText(analysis);
+  finding.why =
+      finalizes
+          ? "a rank that has entered MPI_Finalize takes part in no further collective"
+          : fmt::format("few ranks are in {}: they made a call more, or the others left it out",
+                        deviating.call);
   return finding;
 }
 
 // "ranks 1-3 wait in MPI_Recv (a.c:5), rank 0 in MPI_Barrier (a.c:9), others at 2 more places"
-std::string GroupsText(const Analysis& analysis, const PlaceGroup& main, const PlaceGroup& other,
-                       size_t more) {
-  const bool apart = AreApart(main.place->library, other.place->library);
-  const std::vector<int32_t> first = analysis.RanksOf(main.members);
-  std::string text =
-      fmt::format("{} {} in {}, {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
-                  GroupText(analysis, main, apart), RanksPhrase(analysis.RanksOf(other.members)),
-                  GroupText(analysis, other, apart));
+std::string GroupsText(const Analysis& analysis) {
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  const bool apart = AreApart(groups[0].place->library, groups[1].place->library);
+  const std::vector<int32_t> first = analysis.RanksOf(groups[0].members);
+  std::string text = fmt::format(
+      "{} {} in {}, {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
+      GroupText(analysis, groups[0], apart), RanksPhrase(analysis.RanksOf(groups[1].members)),
+      GroupText(analysis, groups[1], apart));
+  const size_t more = groups.size() - 2;
   if (more > 0) {
     text += fmt::format(", others at {} more place{}", more, more == 1 ? "" : "s");
   }
   return text;
 }
 
+PathDivergence DivergenceOfGroups(const Analysis& analysis) {
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  return analysis.sites.Part(groups[0].place->call_path, groups[1].place->call_path);
+}
+
+// Empty if the stacks do not diverge in one function.
+std::string DivergenceText(const PathDivergence& part) {
+  if (!part.known || !part.branch || part.same || part.a.function.empty()) return "";
+  return fmt::format("the stacks diverge in {}, at lines {} and {}", part.a.function, part.a.line,
+                     part.b.line);
+}
+
+void AddReducerNote(const Analysis& analysis, Finding* finding) {
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  if (std::none_of(groups.begin(), groups.end(), [](const PlaceGroup& group) {
+        return group.place->meaning.call.starts_with("c10d::Reducer::");
+      })) {
+    return;
+  }
+  finding->notes.emplace_back(
+      "DistributedDataParallel reduces gradients once each rank has used each parameter: set "
+      "find_unused_parameters if a step does not use all parameters; use Join if ranks have "
+      "different numbers of steps");
+}
+
+// The title and reason if some wait for messages or a window, and others perhaps do not.
+void DescribeWaits(const Analysis& analysis, bool (*waits)(const PlaceGroup&), const char* what,
+                   Finding* finding) {
+  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
+  finding->why = "no rank is outside of these calls";
+  if (std::any_of(groups.begin(), groups.end(),
+                  [](const PlaceGroup& group) { return group.Finalizes(); })) {
+    finding->title = FinalizingText(analysis);
+    finding->why = "a rank that has entered MPI_Finalize answers no further call";
+  } else if (std::all_of(groups.begin(), groups.end(), waits)) {
+    const std::vector<int32_t> all = analysis.RanksOf(analysis.places.Waiting());
+    finding->title = fmt::format("{} {} in calls for {} that no rank is left to answer",
+                                 RanksPhrase(all), Verb(all, "waits", "wait"), what);
+  } else {
+    finding->title = GroupsText(analysis);
+    const std::string text = DivergenceText(DivergenceOfGroups(analysis));
+    if (!text.empty()) finding->why = text;
+  }
+}
+
+Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
+  DescribeWaits(analysis, WaitsForWindow, "a window", &finding);
+  finding.notes.emplace_back(
+      "stacks do not show which rank holds the lock or has to expose its memory");
+  return finding;
+}
+
 Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
   const bool mutual = incident.Of<MessageDetails>().mutual;
-  Finding finding = Draft(analysis, incident,
-                          mutual ? VerdictKind::kP2pDeadlock : VerdictKind::kP2pUnmatched, true);
+  Finding finding =
+      Draft(analysis, incident, mutual ? VerdictKind::kP2pDeadlock : VerdictKind::kP2pUnmatched);
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  if (!mutual) {
-    const std::vector<int32_t> left = analysis.RanksOf(incident.agreeing);
-    finding.title = fmt::format("{} {} in MPI_Finalize, and {}", RanksPhrase(left),
-                                Verb(left, "is", "are"), WaitingPlacesText(analysis));
-    return finding;
+  const auto largest = std::find_if(groups.begin(), groups.end(),
+                                    [](const PlaceGroup& group) { return !group.Finalizes(); });
+  finding.operation = largest->place->meaning.operation;
+  DescribeWaits(analysis, WaitsForMessages, "messages", &finding);
+  if (AwaitEachOther(analysis.trace, incident.deviating)) {
+    finding.why = "they wait for messages from each other, in a cycle";
   }
-  if (std::all_of(groups.begin(), groups.end(), WaitsForMessages)) {
-    const std::vector<int32_t> all = analysis.RanksOf(analysis.places.Waiting());
-    finding.title = fmt::format("{} {} in calls for messages that no rank is left to answer",
-                                RanksPhrase(all), Verb(all, "waits", "wait"));
-  } else {
-    finding.title = GroupsText(analysis, groups[0], groups[1], groups.size() - 2);
-  }
-  finding.why = AwaitEachOther(analysis.trace, incident.deviating)
-                    ? "they wait for messages from each other, in a cycle"
-                    : "no rank is outside of these calls";
+  AddReducerNote(analysis, &finding);
   return finding;
+}
+
+std::string AllInOneText(const Analysis& analysis) {
+  return fmt::format("all ranks are in {}, called from the same place",
+                     analysis.places.waiting.front().place->meaning.call);
 }
 
 Finding JudgeArrived(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
-  finding.title = fmt::format("all ranks are in {}, called from the same place",
-                              analysis.places.waiting.front().place->meaning.call);
+  finding.title = AllInOneText(analysis);
   finding.why = "every rank has arrived, and none continues";
   finding.fix =
       "compare the arguments of the call (root, count, datatype, communicator), which stacks do "
@@ -179,10 +221,9 @@ Finding JudgeArrived(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-VerdictKind KindOf(const PlaceDetails& places, const PathDivergence& part) {
-  const Place& main = *places.main->place;
-  const Place& other = *places.other->place;
-  if (places.main == places.other) return VerdictKind::kUnevenIterations;
+VerdictKind KindOf(const Analysis& analysis, const PathDivergence& part) {
+  const Place& main = *analysis.places.waiting[0].place;
+  const Place& other = *analysis.places.waiting[1].place;
   if (part.same && AreApart(main.library, other.library)) return VerdictKind::kOrderInversion;
   const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
                        (!part.loops_a.empty() || !part.loops_b.empty());
@@ -192,8 +233,7 @@ VerdictKind KindOf(const PlaceDetails& places, const PathDivergence& part) {
 }
 
 // Why the deviating side was chosen, or none, if it is not because it is smaller.
-void AddChoice(const PlaceDetails& places, Finding* finding) {
-  const std::string& behind = places.other->place->meaning.call;
+void AddChoice(const Analysis& analysis, const PlaceDetails& places, Finding* finding) {
   switch (places.choice) {
     case Choice::kFewer:
     case Choice::kCondition:
@@ -215,41 +255,31 @@ void AddChoice(const PlaceDetails& places, Finding* finding) {
       finding->notes.push_back(
           fmt::format("a rank may leave {} before all ranks have arrived: which of the ranks "
                       "behind it skipped it is not known",
-                      behind));
+                      analysis.places.waiting[1].place->meaning.call));
       break;
   }
 }
 
-Finding JudgeApart(const Analysis& analysis, const Incident& incident, const PathDivergence& part) {
+Finding JudgeApart(const Analysis& analysis, const Incident& incident) {
   const PlaceDetails& places = incident.Of<PlaceDetails>();
-  Finding finding = Draft(analysis, incident, KindOf(places, part));
-  if (places.main == places.other) {
-    finding.title = fmt::format("all ranks are in {}, called from the same place",
-                                places.main->place->meaning.call);
+  if (places.by_iteration) {
+    Finding finding = Draft(analysis, incident, VerdictKind::kUnevenIterations);
+    finding.title = AllInOneText(analysis);
     finding.why = "they are in different iterations of a loop";
     return finding;
   }
-  finding.title = GroupsText(analysis, *places.main, *places.other, places.more);
-  if (part.known && part.branch && !part.same && !part.a.function.empty()) {
-    finding.why = fmt::format("the stacks diverge in {}, at lines {} and {}", part.a.function,
-                              part.a.line, part.b.line);
-  } else if (finding.kind == VerdictKind::kOrderInversion) {
-    finding.why = "the call site is the same, the communicators are not";
-  }
-  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  if (std::any_of(groups.begin(), groups.end(), [](const PlaceGroup& group) {
-        return group.place->meaning.call.starts_with("c10d::Reducer::");
-      })) {
-    finding.notes.emplace_back(
-        "DistributedDataParallel reduces gradients once each rank has used each parameter: set "
-        "find_unused_parameters if a step does not use all parameters; use Join if ranks have "
-        "different numbers of steps");
-  }
-  AddChoice(places, &finding);
+  const PathDivergence part = DivergenceOfGroups(analysis);
+  Finding finding = Draft(analysis, incident, KindOf(analysis, part));
+  finding.title = GroupsText(analysis);
+  finding.why = finding.kind == VerdictKind::kOrderInversion
+                    ? "the call site is the same, the communicators are not"
+                    : DivergenceText(part);
+  AddReducerNote(analysis, &finding);
+  AddChoice(analysis, places, &finding);
   return finding;
 }
 
-Finding Describe(const Analysis& analysis, const Incident& incident, const Divergence& divergence) {
+Finding Describe(const Analysis& analysis, const Incident& incident) {
   using What = Incident::What;
   switch (incident.what) {
     case What::kDeath:
@@ -265,7 +295,8 @@ Finding Describe(const Analysis& analysis, const Incident& incident, const Diver
     case What::kAllArrived:
       return JudgeArrived(analysis, incident);
     case What::kApart:
-      return JudgeApart(analysis, incident, divergence.path_divergence);
+      return JudgeApart(analysis, incident);
+    case What::kAbsent:
     default:
       return JudgeAbsent(analysis, incident);
   }
@@ -273,9 +304,9 @@ Finding Describe(const Analysis& analysis, const Incident& incident, const Diver
 
 }  // namespace
 
-Finding JudgeStacks(const Analysis& analysis, const Incident& incident,
-                    const Divergence& divergence) {
-  Finding finding = Describe(analysis, incident, divergence);
+Finding JudgeStacks(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Describe(analysis, incident);
+  finding.world = 0;
   if (finding.kind != VerdictKind::kInconclusive) AddPlaceNotes(analysis, &finding);
   return finding;
 }

@@ -3,14 +3,12 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
 
 #include "collector/diagnosis/detectors/incident.h"
-#include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 
 // Names and describes an incident of FindPlaceIncidents(). Pure.
-Finding JudgeStacks(const Analysis& analysis, const Incident& incident,
-                    const Divergence& divergence);
+Finding JudgeStacks(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall
 

@@ -34,6 +34,18 @@ std::string AwaitedText(const Trace& trace) {
   return text;
 }
 
+std::string WaitingText(const Analysis& analysis, bool (*counts)(const PlaceGroup&)) {
+  std::vector<uint32_t> waiting;
+  std::string call;
+  for (const PlaceGroup& group : analysis.places.waiting) {
+    if (!counts(group)) continue;
+    if (call.empty()) call = group.place->meaning.call;
+    waiting.insert(waiting.end(), group.members.begin(), group.members.end());
+  }
+  const std::vector<int32_t> ranks = analysis.RanksOf(waiting);
+  return fmt::format("{} {} in {}", RanksPhrase(ranks), Verb(ranks, "waits", "wait"), call);
+}
+
 Site::Role RoleOf(const Analysis& analysis, const Incident& incident, uint32_t process,
                   bool culprit) {
   switch (analysis.graph.processes[process].activity) {
@@ -43,9 +55,14 @@ Site::Role RoleOf(const Analysis& analysis, const Incident& incident, uint32_t p
     case Activity::kRunning:
       return culprit ? Site::Role::kStalled : Site::Role::kOther;
     default:
-      return culprit && incident.what == Incident::What::kApart ? Site::Role::kCulprit
-                                                                : Site::Role::kWaiting;
+      break;
   }
+  using What = Incident::What;
+  const bool finalizes = analysis.PlaceOf(process).meaning.operation == Operation::kFinalize;
+  if (finalizes && (incident.what == What::kLeft || incident.what == What::kMessage)) {
+    return Site::Role::kEnded;
+  }
+  return culprit && incident.what == What::kApart ? Site::Role::kCulprit : Site::Role::kWaiting;
 }
 
 void NoteMoving(const Analysis& analysis, Report* report) {
@@ -91,16 +108,23 @@ void NoteMissing(const Analysis& analysis, Report* report) {
 }  // namespace
 
 std::string WaitingPlacesText(const Analysis& analysis) {
-  std::vector<uint32_t> waiting;
-  std::string call;
+  return WaitingText(analysis, [](const PlaceGroup&) { return true; });
+}
+
+std::string FinalizingText(const Analysis& analysis) {
+  std::vector<uint32_t> left;
   for (const PlaceGroup& group : analysis.places.waiting) {
-    // Of ranks that finalize, another finding says so.
-    if (group.Finalizes() && analysis.places.waiting.size() > 1) continue;
-    if (call.empty()) call = group.place->meaning.call;
-    waiting.insert(waiting.end(), group.members.begin(), group.members.end());
+    if (!group.Finalizes()) continue;
+    left.insert(left.end(), group.members.begin(), group.members.end());
   }
-  const std::vector<int32_t> ranks = analysis.RanksOf(waiting);
-  return fmt::format("{} {} in {}", RanksPhrase(ranks), Verb(ranks, "waits", "wait"), call);
+  // A rank that exits may be in it, too.
+  for (const uint32_t p : analysis.places.outside) {
+    if (analysis.graph.processes[p].activity == Activity::kLeft) left.push_back(p);
+  }
+  const std::vector<int32_t> ranks = analysis.RanksOf(left);
+  return fmt::format(
+      "{} {} in MPI_Finalize, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+      WaitingText(analysis, [](const PlaceGroup& group) { return !group.Finalizes(); }));
 }
 
 std::string CommunicatorText(const LibraryCall& call) {
@@ -124,8 +148,8 @@ Site SiteOfPlace(const Analysis& analysis, const Incident& incident, uint32_t pr
   const bool exits = place.meaning.meaning == FrameMeaning::kExit;
   if (exits && !IsUserLine(site.frame)) site.frame = {};
   site.call_path = place.call_path;
-  if (!place.fault.empty()) {
-    site.what = "ended by " + place.fault;
+  if (place.gone) {
+    site.what = place.fault.empty() ? "ended" : "ended by " + place.fault;
   } else if (WaitsForRanks(place.meaning.meaning)) {
     site.what = place.meaning.call;
   } else {
@@ -169,7 +193,7 @@ void AddPlaceNotes(const Analysis& analysis, Report* report) {
   if (!places.unreadable.empty() || !report->findings.empty()) return;
   if (!places.moving.empty()) return NoteMoving(analysis, report);
   if (!places.waiting.empty()) {
-    if (places.waiting.size() == 1 && places.outside.empty()) {
+    if (places.waiting.size() == 1 && places.missing.empty()) {
       report->notes.push_back(
           fmt::format("all ranks are in {}", places.waiting.front().place->meaning.call));
     }

@@ -11,6 +11,8 @@ namespace rollcall {
 
 // "ranks 1-3 wait in MPI_Allreduce": all that wait, and the call of the largest group.
 std::string WaitingPlacesText(const Analysis& analysis);
+// "rank 0 is in MPI_Finalize, and ranks 1-3 wait in MPI_Allreduce".
+std::string FinalizingText(const Analysis& analysis);
 
 // "MPI_Allreduce (solve.c:19) on "rows""; the communicator only if `apart`.
 std::string GroupText(const Analysis& analysis, const PlaceGroup& group, bool apart);

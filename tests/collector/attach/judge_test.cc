@@ -13,6 +13,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::ObservedJob;
 using ::testing::SizeIs;
 
@@ -291,8 +292,61 @@ TEST(AttachJudge, RankAloneInACollectiveIsTheCulpritIfTheOthersFinalize) {
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
   EXPECT_EQ(report.findings[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(report.findings[0].kind_certainty, Certainty::kSuspected);
   EXPECT_EQ(report.findings[0].operation, Operation::kAllreduce);
   EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
+TEST(AttachJudge, NobodyIsNamedIfAsManyFinalizeAsWait) {
+  ObservedJob job(2);
+  job.Rank(0, kBarrier);
+  job.Rank(1, "MPI_Finalize < main a.c:50");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+TEST(AttachJudge, RanksInFinalizeWaitForARankThatEnded) {
+  ObservedJob job(4);
+  job.Rank(0, kBarrier).Gone();
+  job.Rank(1, "MPI_Finalize < main a.c:50");
+  for (int rank = 2; rank < 4; ++rank) job.Rank(rank, "MPI_Finalize < fail a.c:7 < main a.c:30");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].title, "rank 0 ended; ranks 1-3 wait in MPI_Finalize");
+  EXPECT_THAT(report.findings[0].waiting, ElementsAre(1, 2, 3));
+  EXPECT_EQ(report.findings[0].sites.back().what, "ended");
+}
+
+// The messages of a collective are its own: ranks in it are in no ring.
+TEST(AttachJudge, RanksInACollectiveAreInNoRingOfMessages) {
+  ObservedJob job(4);
+  job.Rank(0, "MPI_Recv < main a.c:10").Awaits(3);
+  job.Rank(1, kBarrier).Awaits(0);
+  job.Rank(2, kBarrier).Awaits(3);
+  job.Rank(3, kBarrier).Awaits(1);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0));
+}
+
+TEST(AttachJudge, RingOfMessagesIsADeadlockThoughAnotherRankFinalizes) {
+  ObservedJob job(3);
+  job.Rank(0, "MPI_Recv < main a.c:10").Awaits(1);
+  job.Rank(1, "MPI_Recv < main a.c:10").Awaits(0);
+  job.Rank(2, "MPI_Finalize < main a.c:50");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0, 1));
+}
+
+TEST(AttachJudge, DoesNotSayThatAllRanksAreInACallIfOneIsMissing) {
+  ObservedJob job(4);
+  for (int rank = 0; rank < 3; ++rank) job.Rank(rank, "MPI_Init < main a.c:5");
+  EXPECT_THAT(job.Judge().notes, Each(Not(HasSubstr("all ranks are in"))));
 }
 
 TEST(AttachJudge, RankInSendIsTheCulpritIfTheOthersFinalize) {
