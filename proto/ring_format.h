@@ -35,7 +35,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.8: the text of rollcall_phase() (FileHeader::user_phase).
 // 1.9: the data of collectives (kData, kDataMembers).
 // 1.10: why data was not read (DataMember::unread_why, outside).
-inline constexpr uint16_t kVersionMinor = 10;
+// 1.11: the messages of each peer over all tags (kPeerCounts).
+inline constexpr uint16_t kVersionMinor = 11;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -63,6 +64,7 @@ enum class SectionKind : uint32_t {
   kMarks = 12,        // Mark[], on separate pages; absent unless marks were requested
   kData = 13,         // DataRecord[], a ring buffer; absent unless data is read
   kDataMembers = 14,  // DataMember[], parallel to kMembers; absent unless data is read
+  kPeerCounts = 15,   // PeerCount[]; absent before version 1.11
 };
 inline constexpr uint32_t kMaxSections = 16;
 
@@ -449,6 +451,20 @@ struct Channel {
   uint64_t received;  // receives completed; source and tag as in the status
 };
 static_assert(sizeof(Channel) == 32);
+
+// Numbers of messages per (communicator, peer), over all tags: those in channels and those for
+// which there was no channel. At most one entry for each pair. An entry is never removed, and its
+// counters are incremented before those of the channel.
+struct PeerCount {
+  uint32_t member;    // uid; 0 when free
+  int32_t peer;       // as Channel::peer
+  uint32_t flags;     // ChannelFlag
+  uint32_t reserved;  // 0
+  uint64_t sent;      // as Channel::sent
+  uint64_t received;  // as Channel::received
+};
+static_assert(offsetof(PeerCount, sent) == 16);
+static_assert(sizeof(PeerCount) == 32);
 
 // How GpuProgress::completed is determined.
 enum class GpuKnowledge : uint32_t {

@@ -37,6 +37,11 @@ Direction DirectionOf(const OperationInfo& info, bool has_second_part) {
   }
 }
 
+// Whether the call counts a send itself. Persistent ones are counted when they are started.
+bool CountsSend(const Call& call, const Direction& way) {
+  return way.sends && call.counts && call.info->kind != Kind::kPersistentP2p;
+}
+
 // The source of a receive; for a Sendrecv, it is in the second part.
 struct Source {
   int32_t peer;
@@ -116,7 +121,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
   FillData(call, a, way, source);
   SetCallPath(&record, CurrentCallPath(call->frame));
   if (a.request != nullptr) record.request = NextRequestUid();
-  if (way.sends && kind != Kind::kPersistentP2p && call->counts) {
+  if (CountsSend(*call, way)) {
     record.detail = CountSent(call->comm, record.root_or_peer, record.tag);
   }
   // Only the status contains the sender; a nonblocking receive's status comes with its wait.
@@ -131,8 +136,9 @@ void EndP2p(Call* call, const Arguments& a, int result) {
   const Direction way = DirectionOf(*call->info, a.has_peer2);
   const Source source = SourceOf(call->record);
   if (__builtin_expect(result != 0, 0) && WasRejected(*call, result)) {
-    if (call->record.detail != 0 && way.sends && kind != Kind::kPersistentP2p)
+    if (CountsSend(*call, way)) {
       UncountSent(call->comm, call->record.root_or_peer, call->record.tag);
+    }
     return;
   }
   if (a.request != nullptr) {

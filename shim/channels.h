@@ -1,5 +1,6 @@
-// Counts messages per (communicator, peer, tag): they show whether a missing message was ever sent,
-// even after the records of both sides are overwritten.
+// Counts messages per (communicator, peer, tag), and per (communicator, peer) over all tags: they
+// show whether a missing message was ever sent, even after the records of both sides are
+// overwritten. A program may use more tags than there is room for; it has fewer peers.
 //
 // After a channel's first message: no allocation, lock or system call. Any thread.
 #ifndef ROLLCALL_SHIM_CHANNELS_H_

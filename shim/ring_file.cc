@@ -116,6 +116,7 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   add(ring::SectionKind::kMembers, sizeof(ring::Member), layout.members);
   add(ring::SectionKind::kOpenRequests, sizeof(ring::OpenRequest), layout.requests);
   add(ring::SectionKind::kChannels, sizeof(ring::Channel), layout.channels);
+  add(ring::SectionKind::kPeerCounts, sizeof(ring::PeerCount), layout.peer_counts);
   add(ring::SectionKind::kGpuProgress, sizeof(ring::GpuProgress), layout.gpu_slots);
   add(ring::SectionKind::kModules, sizeof(ring::Module), layout.modules);
   add(ring::SectionKind::kDatatypes, sizeof(ring::Datatype), layout.datatypes);
@@ -215,13 +216,14 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
   layout.members = 6 * unit / sizeof(ring::Member);
   layout.requests = 4 * unit / sizeof(ring::OpenRequest);
   layout.channels = 2 * unit / sizeof(ring::Channel);
+  layout.peer_counts = layout.channels;  // what has a channel has a place here
   layout.gpu_slots = unit / 4 / sizeof(ring::GpuProgress);
   layout.modules = unit / 2 / sizeof(ring::Module);
   layout.datatypes = unit / 4 / sizeof(ring::Datatype);
   // With Python, these sections get as much as possible without making the rings of the default
   // file size shorter: the lengths of rings are powers of two.
-  layout.string_bytes = python ? 6 * unit + unit / 4 : 4 * unit;
-  layout.call_path_words = (python ? 11 : 10) * unit / 8;
+  layout.string_bytes = python ? 5 * unit + unit / 4 : 4 * unit;
+  layout.call_path_words = 10 * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
   layout.marks = contents.marks ? nccl::kMarkCells : 0;
   if (contents.data) {
@@ -232,9 +234,9 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
   const uint64_t before_rings =
       sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
       layout.members * sizeof(ring::Member) + layout.requests * sizeof(ring::OpenRequest) +
-      layout.channels * sizeof(ring::Channel) + layout.gpu_slots * sizeof(ring::GpuProgress) +
-      layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
-      layout.string_bytes + layout.call_path_words * 8 +
+      layout.channels * sizeof(ring::Channel) + layout.peer_counts * sizeof(ring::PeerCount) +
+      layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
+      layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes + layout.call_path_words * 8 +
       layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections +
       layout.data_members * sizeof(ring::DataMember) +
       layout.data_records * sizeof(ring::DataRecord) +

@@ -15,6 +15,7 @@ struct Layout {
   uint64_t members = 0;
   uint64_t requests = 0;
   uint64_t channels = 0;
+  uint64_t peer_counts = 0;
   uint64_t gpu_slots = 0;
   uint64_t modules = 0;
   uint64_t datatypes = 0;

@@ -1,8 +1,9 @@
 /* What a collective costs, for tests/bench/run, which starts it with and without librollcall.so.
 
    collective_cost OPERATION DEPTH BATCHES CALLS
-     OPERATION  barrier-self, allreduce-self, barrier-world or allreduce-world; barrier-sites calls
-   the barrier on MPI_COMM_SELF from 16 functions in turn, so that no stack is like the one before
+     OPERATION  barrier-self, allreduce-self, sendrecv-self, barrier-world or allreduce-world;
+   barrier-sites calls the barrier on MPI_COMM_SELF from 16 functions in turn, so that no stack is
+   like the one before
      DEPTH      frames between main and the loop
    Prints nanoseconds per call of each batch, one number a line, then "rss KiB anonymous file
    shared". */
@@ -20,6 +21,12 @@ static void Sites(int calls) {
 static void Reductions(int calls) {
   double in = 1, out = 0; /* 8 bytes */
   for (int i = 0; i < calls; ++i) MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+static void Messages(int calls) { /* each call sends one and receives it */
+  double out = 1, in = 0;
+  for (int i = 0; i < calls; ++i) {
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, 0, 1, &in, 1, MPI_DOUBLE, 0, 1, comm, MPI_STATUS_IGNORE);
+  }
 }
 static void Barriers(int calls) {
   for (int i = 0; i < calls; ++i) CALL_ONCE;
@@ -45,9 +52,10 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   comm = strstr(argv[1], "-world") != NULL ? MPI_COMM_WORLD : MPI_COMM_SELF;
-  const Batch batch = strncmp(argv[1], "allreduce", 9) == 0 ? Reductions
-                      : strstr(argv[1], "-sites") != NULL   ? Sites
-                                                            : Barriers;
+  const Batch batch = strncmp(argv[1], "allreduce", 9) == 0  ? Reductions
+                      : strncmp(argv[1], "sendrecv", 8) == 0 ? Messages
+                      : strstr(argv[1], "-sites") != NULL    ? Sites
+                                                             : Barriers;
   if (!MeasureCalls(batch, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]))) return 2;
   if (rank == 0) {
     PrintCosts();

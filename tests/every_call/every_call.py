@@ -69,7 +69,7 @@ def check_rings(args, run, notes):
             if pair[0] != pair[1]:
                 raise run_job_test.Failure("process %d made %d calls of %s, and its ring has %d" % (
                     ring["pid"], pair[0], function, pair[1]))
-        for what in ("open", "torn", "nested", "open_requests"):
+        for what in ("open", "torn", "nested", "open_requests", "wrong_sums"):
             if ring[what]:
                 raise run_job_test.Failure("%s: %d in %s" % (what, ring[what], ring))
     return len(rings)

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/operations.h"
@@ -71,6 +72,33 @@ uint32_t UnreadWhy(const Ring& ring) {
     why |= members[i].unread_why;
   }
   return why;
+}
+
+// Pairs of communicator and peer whose sum is not that of their channels. The programs use few
+// tags, so that each message is in a channel.
+uint64_t WrongSums(const Ring& ring) {
+  struct Sum {
+    uint64_t sent = 0, received = 0;
+    uint32_t flags = 0;
+    bool operator==(const Sum&) const = default;
+  };
+  using Sums = std::map<std::pair<uint32_t, int32_t>, Sum>;
+  const auto add = [](const auto* table, const ring::Section& section, Sums* sums) {
+    for (uint64_t i = 0; i < std::min(section.used, section.capacity); ++i) {
+      Sum& sum = (*sums)[{table[i].member, table[i].peer}];
+      sum.sent += table[i].sent;
+      sum.received += table[i].received;
+      sum.flags |= table[i].flags;
+    }
+  };
+  Sums of_channels, sums;
+  add(ring.table<ring::Channel>(ring::SectionKind::kChannels),
+      ring.section(ring::SectionKind::kChannels), &of_channels);
+  const auto& section = ring.section(ring::SectionKind::kPeerCounts);
+  add(ring.table<ring::PeerCount>(ring::SectionKind::kPeerCounts), section, &sums);
+  uint64_t wrong = section.used - sums.size();  // two entries of one pair
+  for (const auto& [key, sum] : of_channels) wrong += sums[key] == sum ? 0 : 1;
+  return wrong + (sums.size() - of_channels.size());
 }
 
 // What only a mixture of two records can say. The programs reduce single ints on MPI_COMM_SELF.
@@ -148,6 +176,7 @@ void Print(const std::filesystem::path& path) {
     number("errors_seen", header.errors_seen);
     number("threads_unrecorded", header.threads_unrecorded);
     number("data_unread_why", UnreadWhy(ring));
+    number("wrong_sums", WrongSums(ring));
     number("stacks", header.stacks);
     number("communicators", ring.section(ring::SectionKind::kMembers).used);
     number("live_threads", summary.live_threads);

@@ -46,10 +46,11 @@ TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
     const uint64_t used =
         sizeof(ring::FileHeader) + layout.threads * sizeof(ring::ThreadEntry) +
         layout.members * sizeof(ring::Member) + layout.requests * sizeof(ring::OpenRequest) +
-        layout.channels * sizeof(ring::Channel) + layout.gpu_slots * sizeof(ring::GpuProgress) +
-        layout.modules * sizeof(ring::Module) + layout.datatypes * sizeof(ring::Datatype) +
-        layout.string_bytes + layout.call_path_words * 8 +
-        layout.python_codes * sizeof(ring::PythonCode) + layout.ring_slots * sizeof(ring::Record);
+        layout.channels * sizeof(ring::Channel) + layout.peer_counts * sizeof(ring::PeerCount) +
+        layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
+        layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes +
+        layout.call_path_words * 8 + layout.python_codes * sizeof(ring::PythonCode) +
+        layout.ring_slots * sizeof(ring::Record);
     // Each section may start up to 63 bytes after the end of the previous one.
     ASSERT_LE(used + 63 * ring::kMaxSections, layout.file_bytes) << bytes;
     // All sections that a verdict needs are large enough, and at least a quarter is history.
@@ -57,6 +58,7 @@ TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
     ASSERT_GE(layout.members, 32u) << bytes;
     ASSERT_GE(layout.requests, 64u) << bytes;
     ASSERT_GE(layout.channels, 64u) << bytes;
+    ASSERT_GE(layout.peer_counts, layout.channels) << bytes;
     ASSERT_GE(layout.modules, 16u) << bytes;
     ASSERT_GE(layout.call_path_words, 1024u) << bytes;
     ASSERT_GE(layout.ring_slots * sizeof(ring::Record), layout.file_bytes / 4) << bytes;
