@@ -37,6 +37,7 @@ void MoveProcess(const Trace& to, Process* process) {
   for (OpenCall& call : process->open_calls) MoveEvent(to, &call.event);
   for (OpenRequest& request : process->open_requests) MoveEvent(to, &request.event);
   for (Channel& channel : process->channels) Move(to.members, &channel.member);
+  for (PeerCount& sum : process->peer_counts) Move(to.members, &sum.member);
   for (ReplicaRead& replica : process->replicas) Move(to.call_paths, &replica.data.call_path);
 }
 

@@ -39,8 +39,8 @@ class ImageTaker {
       RefreshHeader();
       for (const SectionKind kind :
            {SectionKind::kStrings, SectionKind::kCallPaths, SectionKind::kModules,
-            SectionKind::kDatatypes, SectionKind::kChannels, SectionKind::kGpuProgress,
-            SectionKind::kPythonCode}) {
+            SectionKind::kDatatypes, SectionKind::kChannels, SectionKind::kPeerCounts,
+            SectionKind::kGpuProgress, SectionKind::kPythonCode}) {
         tables_.Read(kind);
       }
     } else {

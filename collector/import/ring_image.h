@@ -60,7 +60,7 @@ struct ImageTable {
   uint64_t OffsetOf(uint64_t index) const { return offset + index * element_bytes; }
 };
 
-inline constexpr uint32_t kSectionKinds = 15;
+inline constexpr uint32_t kSectionKinds = 16;
 
 struct RingImage {
   std::string source;         // for messages

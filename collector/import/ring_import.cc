@@ -17,6 +17,7 @@ uint32_t RingImporter::Import(const RingSnapshot& snapshot) {
   ReadOpenRequests(&context, members, &events);
   events.Finish();
   ReadChannels(&context, members);
+  ReadPeerCounts(&context, members);
   ReadData(&context, &references, members);
   ReadEndOfNccl(&context.process);
   context.process.records_unreadable += snapshot.unreadable;

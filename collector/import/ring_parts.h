@@ -210,6 +210,8 @@ class RingEvents {
 // records the ring has lost are added to their members.
 void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events);
 void ReadChannels(RingContext* context, const RingMembers& members);
+// After ReadChannels(): from an older ring, the sums of its channels.
+void ReadPeerCounts(RingContext* context, const RingMembers& members);
 
 // ring_data.cc: reads the data of the members' collectives.
 void ReadData(RingContext* context, RingReferences* references, const RingMembers& members);

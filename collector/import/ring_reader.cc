@@ -30,6 +30,7 @@ class ImageParser {
     OpenRequests();
     Copy(SectionKind::kChannels, &out_.channels,
          [](const ring::Channel& channel) { return channel.member != 0; });
+    PeerCounts();
     Copy(SectionKind::kGpuProgress, &out_.gpu,
          [](const ring::GpuProgress& progress) { return IsInUse(progress); });
     Copy(SectionKind::kMarks, &out_.marks, [](const ring::Mark&) { return true; });
@@ -230,16 +231,21 @@ class ImageParser {
     }
   }
 
-  // Of entries with one number, keeps the first. Returns the number of those that it drops.
-  template <typename Entry>
-  static uint64_t SortByUid(std::vector<Entry>* all) {
+  // Sorts entries by their key, and of those with one key keeps the first. Returns the number of
+  // those that it drops.
+  template <typename Entry, typename Key>
+  static uint64_t SortBy(std::vector<Entry>* all, Key key) {
     std::stable_sort(all->begin(), all->end(),
-                     [](const Entry& a, const Entry& b) { return a.uid < b.uid; });
-    const auto same = [](const Entry& a, const Entry& b) { return a.uid == b.uid; };
+                     [key](const Entry& a, const Entry& b) { return key(a) < key(b); });
+    const auto same = [key](const Entry& a, const Entry& b) { return key(a) == key(b); };
     const auto end = std::unique(all->begin(), all->end(), same);
     const auto dropped = static_cast<uint64_t>(all->end() - end);
     all->erase(end, all->end());
     return dropped;
+  }
+  template <typename Entry>
+  static uint64_t SortByUid(std::vector<Entry>* all) {
+    return SortBy(all, [](const Entry& entry) { return entry.uid; });
   }
 
   void PythonCode() {
@@ -329,6 +335,19 @@ class ImageParser {
     }
   }
 
+  void PeerCounts() {
+    const ImageTable& table = image_.table(SectionKind::kPeerCounts);
+    out_.counts_peers = table.capacity != 0;
+    Copy(SectionKind::kPeerCounts, &out_.peer_counts,
+         [](const ring::PeerCount& sum) { return sum.member != 0; });
+    const uint64_t dropped = SortBy(&out_.peer_counts, [](const ring::PeerCount& sum) {
+      return std::pair(sum.member, sum.peer);
+    });
+    if (dropped == 0) return;
+    AddProblem(&sum_problems_, table.offset, "damaged: sums of messages share a peer");
+    out_.unreadable += dropped;
+  }
+
   void OpenRequests() {
     const ImageTable& table = image_.table(SectionKind::kOpenRequests);
     for (uint64_t i = 0; i < table.size(); ++i) {
@@ -354,6 +373,7 @@ class ImageParser {
   int record_problems_ = 0;
   int count_problems_ = 0;
   int member_problems_ = 0;
+  int sum_problems_ = 0;
   int code_problems_ = 0;
   int data_problems_ = 0;
 };

@@ -60,6 +60,8 @@ struct RingSnapshot {
   std::vector<ring::Member> members;  // complete identities, by increasing uid, without duplicates
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
+  bool counts_peers = false;                 // has a table of sums (1.11); packed: with anything
+  std::vector<ring::PeerCount> peer_counts;  // by member and peer, without duplicates
   std::vector<ring::GpuProgress> gpu;
   std::vector<ring::Mark> marks;          // member 0: never used, or being written
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "collector/import/ring_parts.h"
+#include "collector/model/message_counts.h"
 
 namespace rollcall {
 namespace {
@@ -78,6 +79,23 @@ void ReadChannels(RingContext* context, const RingMembers& members) {
     context->process.channels.push_back({member, channel.peer, channel.tag, channel.sent,
                                          channel.received,
                                          (channel.flags & ring::kReceivesUnseen) != 0});
+  }
+}
+
+void ReadPeerCounts(RingContext* context, const RingMembers& members) {
+  Process& process = context->process;
+  if (!context->ring.counts_peers) {
+    // Each message is in a channel, unless there was no room for some.
+    process.peer_counts_lost = process.channels_lost;
+    if (!process.channels_lost) process.peer_counts = SumByPeer(process.channels);
+    return;
+  }
+  process.peer_counts_lost = context->Lost(ring::SectionKind::kPeerCounts) != 0;
+  for (const ring::PeerCount& sum : context->ring.peer_counts) {
+    const uint32_t member = members.Find(sum.member);
+    if (member == kNoIndex) continue;
+    process.peer_counts.push_back(
+        {member, sum.peer, sum.sent, sum.received, (sum.flags & ring::kReceivesUnseen) != 0});
   }
 }
 

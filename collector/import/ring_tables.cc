@@ -54,6 +54,8 @@ constexpr KnownSection Known(SectionKind kind) {
     case SectionKind::kDataMembers:
       return {sizeof(ring::DataMember), "data of communicators",
               offsetof(ring::DataMember, outside)};
+    case SectionKind::kPeerCounts:
+      return {sizeof(ring::PeerCount), "sums of messages"};
     case SectionKind::kUnused:
       break;
   }

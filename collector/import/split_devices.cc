@@ -82,6 +82,7 @@ class Splitter {
       copy.open_calls.clear();
       copy.open_requests.clear();
       copy.channels.clear();
+      copy.peer_counts.clear();
       copy.gpu.clear();
       copy.replicas.clear();
       trace_.processes.push_back(std::move(copy));

@@ -165,6 +165,10 @@ void TakeOut(Trace* trace, Process* process, const Event& event) {
                         channel.tag == message.tag;
       if (same && message.sends && channel.sent > 0) --channel.sent;
     }
+    for (PeerCount& sum : process->peer_counts) {
+      const bool same = sum.member == event.member && sum.peer == message.peer;
+      if (same && message.sends && sum.sent > 0) --sum.sent;
+    }
   }
 }
 

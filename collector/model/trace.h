@@ -237,6 +237,15 @@ struct Channel {
   bool receives_unseen = false;
 };
 
+// The messages exchanged with one peer, over all tags.
+struct PeerCount {
+  uint32_t member = kNoIndex;
+  int32_t peer = 0;  // as in Channel
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  bool receives_unseen = false;  // as in Channel, with any tag
+};
+
 // How a process ended, according to its parent or the kernel. Only a live observer can know it.
 struct ProcessEnd {
   enum class How : uint8_t {
@@ -340,6 +349,8 @@ struct Process {
   // The channel table was full: further messages are counted under any tag of the peer, or not at
   // all.
   bool channels_lost = false;
+  // There was no room for all sums, or the ring has none: messages may be counted in no sum.
+  bool peer_counts_lost = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   OtherThreads other_threads = OtherThreads::kUnseen;  // relevant at level MULTIPLE only
   ring::Phase phase = ring::Phase::kStarting;
@@ -377,6 +388,8 @@ struct Process {
   // that made them. `detail` is their number (with kCountsCut: at least).
   std::vector<Event> leftovers;
   std::vector<Channel> channels;
+  // One for each member and peer, complete even if `channels_lost`.
+  std::vector<PeerCount> peer_counts;
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;
   std::vector<ReplicaRead> replicas;  // oldest first

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collector/model/message_counts.h"
 #include "tests/support/text_trace.h"
 
 namespace rollcall::oracle {
@@ -545,6 +546,7 @@ class Observer {
                                       .received = count.second});
         }
       }
+      process.peer_counts = SumByPeer(process.channels);
     }
   }
 

@@ -276,6 +276,7 @@ class RingFileBuilder {
     put(ring::SectionKind::kMarks, marks);
     put(ring::SectionKind::kData, data);
     put(ring::SectionKind::kDataMembers, data_members);
+    if (header.version_minor >= 11) put(ring::SectionKind::kPeerCounts, peer_counts);
     built.section_count = index;
     built.file_bytes = bytes.size();
     std::memcpy(bytes.data(), &built, sizeof(built));
@@ -287,6 +288,7 @@ class RingFileBuilder {
   std::vector<ring::Member> members;
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
+  std::vector<ring::PeerCount> peer_counts;
   std::vector<ring::GpuProgress> gpu;
   std::vector<ring::Mark> marks;
   std::vector<ring::Module> modules;
@@ -367,6 +369,7 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   builder.open_requests.push_back(
       {2, 9, static_cast<uint32_t>(ring::RequestState::kActive), thread + 1, 0, receive});
   builder.channels.push_back({world, 2, 8, 0, 3, 4});
+  builder.peer_counts.push_back({world, 2, 0, 0, 30, 40});
   builder.gpu.push_back({world, 1, 0x10, 5, 4, 3, {}});
   record = builder.MakeRecord(Operation::kBarrier, 5000, world, 4);
   record.prev_end_ticks = 4600;

@@ -332,7 +332,12 @@ class Parser {
     } else if (verb == "replica") {
       Replica(rank, words);
     } else if (verb == "counts") {
-      builder_->LimitChannels(rank, static_cast<size_t>(Number(At(words, 2))));
+      const auto room = static_cast<size_t>(Number(At(words, 2)));
+      if (At(words, 3) == "peers") {
+        builder_->LimitPeers(rank, room);
+      } else {
+        builder_->LimitChannels(rank, room);
+      }
     } else if (verb == "runs-on") {
       process.host = At(words, 2);
     } else if (verb == "clock-ahead") {

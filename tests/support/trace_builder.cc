@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collector/model/message_counts.h"
 #include "collector/model/messages.h"
 #include "collector/model/rejections.h"
 #include "proto/datatypes.h"
@@ -781,6 +782,13 @@ void TraceBuilder::AddCheckpoints(Member* member) const {
 }
 
 Trace TraceBuilder::Finish() {
+  for (Process& process : trace_.processes) {
+    process.peer_counts = SumByPeer(process.channels);
+    const auto room = peer_room_.find(process.rank);
+    if (room == peer_room_.end() || process.peer_counts.size() <= room->second) continue;
+    process.peer_counts.resize(room->second);
+    process.peer_counts_lost = true;
+  }
   ResolveRejections(&trace_);
   HoldUp();
   for (Member& member : trace_.members) {

@@ -107,6 +107,8 @@ class TraceBuilder {
   // Its ring has room for `room` channels; messages without a channel are counted for any tag of
   // their peer.
   void LimitChannels(int rank, size_t room) { channel_room_[rank] = room; }
+  // Its ring has room for the sums of `room` peers; 0: as a ring before version 1.11.
+  void LimitPeers(int rank, size_t room) { peer_room_[rank] = room; }
   // The clock of its host is ahead of the clocks of the others.
   void SetClockAhead(int rank, int64_t ns) { clock_ahead_ns_[rank] = ns; }
   void RemoveRank(int rank) { missing_.push_back(rank); }
@@ -170,6 +172,7 @@ class TraceBuilder {
   std::map<int, int64_t> clock_ahead_ns_;
   std::map<int, size_t> channel_room_;
   std::map<int, size_t> record_room_;
+  std::map<int, size_t> peer_room_;
   std::map<std::pair<int, uint32_t>, int64_t> polls_tightly_ns_;  // by rank and thread
   struct Hole {
     uint32_t member;

@@ -111,6 +111,9 @@ inline std::string FindInconsistency(const Trace& trace) {
     for (const Channel& channel : process.channels) {
       if (channel.member >= trace.members.size()) return "member of a channel";
     }
+    for (const PeerCount& sum : process.peer_counts) {
+      if (sum.member >= trace.members.size()) return "member of a sum of messages";
+    }
   }
   for (const World& world : trace.worlds) {
     for (size_t rank = 0; rank < world.processes.size(); ++rank) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/model/message_counts.h"
+
 namespace rollcall {
 namespace {
 
@@ -18,10 +20,7 @@ bool MarksAreCertain(const Process& process) {
 }  // namespace
 
 const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t rank) const {
-  const Communicator& comm = trace_.communicators[communicator];
-  if (comm.remote_ranks.empty()) return comm.ranks;
-  const bool local = std::find(comm.ranks.begin(), comm.ranks.end(), rank) != comm.ranks.end();
-  return local ? comm.remote_ranks : comm.ranks;
+  return PeerRanks(trace_.communicators[communicator], rank);
 }
 
 // The rank by which `by` addresses `process` there; empty if it is none of its peers.

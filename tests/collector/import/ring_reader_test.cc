@@ -64,6 +64,7 @@ TEST(RingReader, ReadsWhatWasWritten) {
   EXPECT_THAT(ring.members, SizeIs(2));
   EXPECT_THAT(ring.open_requests, SizeIs(1));
   EXPECT_THAT(ring.channels, SizeIs(1));
+  EXPECT_THAT(ring.peer_counts, SizeIs(1));
   EXPECT_THAT(ring.gpu, SizeIs(1));
   EXPECT_EQ(ring.String(ring.modules[0].path), "/bin/app");
   const auto path = ring.Path(alltoallv.record.call_path);
@@ -142,14 +143,33 @@ TEST(RingReader, AcceptsLargerElementsAndUnknownSections) {
                 old.data() + i * sizeof(ring::Member), sizeof(ring::Member));
   }
   PutAt(&bytes, at, section);
-  PutAt(&bytes, offsetof(ring::FileHeader, sections) + 14 * sizeof(ring::Section),
+  PutAt(&bytes, offsetof(ring::FileHeader, sections) + 15 * sizeof(ring::Section),
         ring::Section{99, 8, 64, 1, 1, 0});
-  PutAt(&bytes, offsetof(ring::FileHeader, section_count), uint32_t{15});
+  PutAt(&bytes, offsetof(ring::FileHeader, section_count), uint32_t{16});
   PutAt(&bytes, offsetof(ring::FileHeader, file_bytes), uint64_t{bytes.size()});
   const RingSnapshot ring = Read(bytes);
   EXPECT_EQ(Problems(ring), "");
   ASSERT_THAT(ring.members, SizeIs(2));
   EXPECT_EQ(ring.members[1].key, 0xbeefu);
+}
+
+TEST(RingReader, SumsThatShareAPeerAreDamage) {
+  RingFileBuilder builder = MakeFullRing();
+  ring::PeerCount sum = builder.peer_counts[0];
+  sum.sent = 99;
+  builder.peer_counts.push_back(sum);
+  sum.peer = 0;
+  builder.peer_counts.push_back(sum);
+  sum.member = 0;  // free, as is the next one
+  builder.peer_counts.push_back(sum);
+  builder.peer_counts.push_back(sum);
+  const RingSnapshot ring = Read(builder.Build());
+  ASSERT_THAT(ring.peer_counts, SizeIs(2));
+  EXPECT_EQ(ring.peer_counts[0].peer, 0);
+  EXPECT_EQ(ring.peer_counts[1].sent, 30u) << "the first of the two";
+  EXPECT_EQ(ring.unreadable, 1u);
+  EXPECT_THAT(Codes(ring.problems), ElementsAre(ProblemCode::kDamaged));
+  EXPECT_THAT(Problems(ring), HasSubstr("sums of messages share a peer"));
 }
 
 TEST(RingReader, ReportsWhatItCannotRead) {

@@ -85,6 +85,13 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_EQ(process.open_requests[0].event.end_ns, kZero + 4600);
   ASSERT_THAT(process.channels, SizeIs(1));
   EXPECT_EQ(process.channels[0].received, 4u);
+  ASSERT_THAT(process.peer_counts, SizeIs(1));
+  EXPECT_EQ(process.peer_counts[0].member, process.channels[0].member);
+  EXPECT_EQ(process.peer_counts[0].peer, 2);
+  EXPECT_EQ(process.peer_counts[0].sent, 30u);
+  EXPECT_EQ(process.peer_counts[0].received, 40u);
+  EXPECT_FALSE(process.peer_counts[0].receives_unseen);
+  EXPECT_FALSE(process.peer_counts_lost);
   ASSERT_THAT(process.lifecycle, SizeIs(1));
 
   EXPECT_EQ(trace.communicators[0].name, "MPI_COMM_WORLD");
@@ -561,6 +568,48 @@ TEST(RingTraceBuilder, RecordsThatChannelsMayBeMissing) {
   const Trace trace = TraceOf({ring});
   EXPECT_TRUE(trace.processes[0].channels_lost);
   EXPECT_THAT(trace.processes[0].channels, SizeIs(1));
+}
+
+TEST(RingTraceBuilder, RecordsThatSumsMayBeMissing) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.lost[static_cast<uint32_t>(ring::SectionKind::kPeerCounts)] = 1;
+  ring.peer_counts[0].flags = ring::kReceivesUnseen;
+  const Trace trace = TraceOf({ring});
+  EXPECT_TRUE(trace.processes[0].peer_counts_lost);
+  EXPECT_FALSE(trace.processes[0].channels_lost);
+  ASSERT_THAT(trace.processes[0].peer_counts, SizeIs(1));
+  EXPECT_TRUE(trace.processes[0].peer_counts[0].receives_unseen);
+}
+
+TEST(RingTraceBuilder, LeavesOutSumsOfUnknownCommunicators) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.peer_counts.push_back({4711, 2, 0, 0, 1, 1});
+  EXPECT_THAT(TraceOf({ring}).processes[0].peer_counts, SizeIs(1));
+}
+
+// Before version 1.11, there is no table of sums.
+TEST(RingTraceBuilder, OlderRingsHaveTheSumsOfTheirChannels) {
+  RingFileBuilder ring = MakeFullRing();
+  ring.header.version_minor = 10;
+  ring.channels.push_back({1, 2, 9, ring::kReceivesUnseen, 5, 6});
+  ring.channels.push_back({1, 3, 9, 0, 7, 0});
+  {
+    const Trace trace = TraceOf({ring});
+    EXPECT_THAT(trace.problems, SizeIs(1)) << "only the missing ranks";
+    const Process& process = trace.processes[0];
+    EXPECT_FALSE(process.peer_counts_lost);
+    ASSERT_THAT(process.peer_counts, SizeIs(2));
+    EXPECT_EQ(process.peer_counts[0].peer, 2);
+    EXPECT_EQ(process.peer_counts[0].sent, 8u);
+    EXPECT_EQ(process.peer_counts[0].received, 10u);
+    EXPECT_TRUE(process.peer_counts[0].receives_unseen);
+    EXPECT_EQ(process.peer_counts[1].sent, 7u);
+  }
+  // Some messages may be in no channel.
+  ring.lost[static_cast<uint32_t>(ring::SectionKind::kChannels)] = 1;
+  const Trace trace = TraceOf({ring});
+  EXPECT_TRUE(trace.processes[0].peer_counts_lost);
+  EXPECT_THAT(trace.processes[0].peer_counts, IsEmpty());
 }
 
 TEST(RingTraceBuilder, FullTablesAreCounted) {
