@@ -62,6 +62,7 @@ int RunShow(int argc, char** argv) {
   int32_t rank = -1;
   size_t last = 20;
   std::vector<int32_t> difference;
+  bool messages = false;
   AddInputs(&parser, &inputs);
   parser.Add("--communicator", &table.communicator,
              "only the communicator whose name contains this");
@@ -77,6 +78,9 @@ int RunShow(int argc, char** argv) {
   parser.Add("--diff", &difference,
              "the calls of two ranks side by side, up to the first difference",
              {.type = "RANK RANK", .must = Must::kBeNonNegative, .count = 2, .excludes = "--rank"});
+  parser.Add("--messages", &messages,
+             "the numbers of messages between ranks, with --rank: of this rank",
+             {.excludes = "--diff,--sequence,--last"});
   parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or no match.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
@@ -84,10 +88,10 @@ int RunShow(int argc, char** argv) {
   Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty() && !loaded.stacks.empty()) {
-    if (table.communicator.empty() && table.sequence == 0) {
+    if (table.communicator.empty() && table.sequence == 0 && !messages) {
       return ShowStacks(loaded, rank, difference);
     }
-    PrintLine("a file of stacks has no calls, communicators or sequence numbers");
+    PrintLine("a file of stacks has no calls, communicators, messages or sequence numbers");
     return kUsage;
   }
   if (trace.processes.empty()) {
@@ -100,6 +104,7 @@ int RunShow(int argc, char** argv) {
   const AlignedTrace analysis(trace, options);
   const Shown shown = !difference.empty()
                           ? ShowDifference(analysis, difference[0], difference[1], table.around)
+                      : messages  ? ShowMessages(analysis, table.communicator, rank)
                       : rank >= 0 ? ShowRank(analysis, rank, last)
                                   : ShowTable(analysis, Diagnose(trace, options), table);
   return Print(shown);

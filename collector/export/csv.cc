@@ -1,26 +1,18 @@
 // Writes every recorded call as a row: collectives sorted by communicator and sequence number, so
-// that corresponding calls are adjacent; then messages and other calls by rank. RFC 4180: CRLF,
-// quotes doubled.
+// that corresponding calls are adjacent; then messages and other calls by rank.
 #include <fmt/format.h>
 
 #include <initializer_list>
 #include <string>
-#include <string_view>
 
 #include "collector/diagnosis/graph/aligned_trace.h"
+#include "collector/export/csv_row.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
 #include "collector/report/show_call.h"
 
 namespace rollcall {
 namespace {
-
-std::string Quoted(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
-  std::string quoted = "\"";
-  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 class CsvWriter {
  public:
@@ -50,14 +42,7 @@ class CsvWriter {
     return first;
   }
 
-  void Row(std::initializer_list<std::string> fields) {
-    const char* separator = "";
-    for (const std::string& field : fields) {
-      out_ << separator << Quoted(field);
-      separator = ",";
-    }
-    out_ << "\r\n";
-  }
+  void Row(std::initializer_list<std::string> fields) { WriteCsvRow(fields, &out_); }
 
   static std::string Time(int64_t ns) { return ns == kNoTime ? "" : std::to_string(ns); }
 

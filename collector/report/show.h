@@ -33,6 +33,10 @@ Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableO
 // shows every process with that rank.
 Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 
+// Shows how many messages were sent and received, by pair of ranks and tag, and how many are on
+// their way. `communicator` is as in TableOptions, but empty: all; `rank` -1: all.
+Shown ShowMessages(const AlignedTrace& analysis, const std::string& communicator, int32_t rank);
+
 // Shows the live stacks of a rank's threads.
 Shown ShowThreads(const Trace& trace, int32_t rank);
 

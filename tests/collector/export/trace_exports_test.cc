@@ -202,6 +202,40 @@ TEST(Csv, AlignsRowsByCommunicatorAndSequenceNumber) {
   EXPECT_EQ(rows[5][12], "97");
 }
 
+TEST(Messages, HasARowPerPairAndTag) {
+  const auto rows = ReadCsv(Export("messages", R"(
+ranks 3
+0: counts 1 channels
+0: Send 1xMPI_INT peer=1 tag=3 @ main:1
+0: Send 1xMPI_INT peer=1 tag=3 @ main:1
+0: Send 1xMPI_INT peer=1 tag=4 @ main:1
+1: Recv 1xMPI_INT peer=0 tag=3 @ main:1
+1: Recv 1xMPI_INT peer=any tag=any @ main:1
+1: Send 1xMPI_INT peer=2 tag=3 @ main:1
+2: Recv 1xMPI_INT peer=1 tag=3 @ main:1
+)"));
+  const std::string world = "MPI_COMM_WORLD";
+  EXPECT_THAT(rows, ElementsAre(ElementsAre("communicator", "from", "to", "tag", "sent", "received",
+                                            "outstanding", "at_most"),
+                                ElementsAre(world, "0", "1", "all", "3", "1", "2", "yes"),
+                                ElementsAre(world, "0", "1", "any", "1", "", "", ""),
+                                ElementsAre(world, "0", "1", "3", "2", "1", "1", "yes"),
+                                ElementsAre(world, "1", "2", "all", "1", "1", "", ""),
+                                ElementsAre(world, "1", "2", "3", "1", "1", "", ""),
+                                ElementsAre(world, "any source", "1", "all", "", "1", "", ""),
+                                ElementsAre(world, "any source", "1", "any", "", "1", "", "")));
+}
+
+TEST(Messages, QuotesNames) {
+  const auto rows = ReadCsv(Export("messages", R"(
+ranks 2
+comm x,"y 0,1
+0: Send 1xMPI_INT peer=1 tag=3 on=x,"y @ main:1
+)"));
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[1][0], "x,\"y");
+}
+
 TEST(Csv, DoublesQuotes) {
   const auto rows = ReadCsv(Export("csv", R"(
 ranks 2

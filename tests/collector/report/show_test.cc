@@ -34,6 +34,10 @@ class ShowTest : public ::testing::Test {
     const Shown shown = ShowRank(*analysis_, rank, last);
     return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
   }
+  std::string Messages(const std::string& communicator = "", int32_t rank = -1) {
+    const Shown shown = ShowMessages(*analysis_, communicator, rank);
+    return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
+  }
   std::string Difference(int32_t left, int32_t right, size_t around = 2) {
     const Shown shown = ShowDifference(*analysis_, left, right, around);
     return shown.error.empty() ? "\n" + shown.text : "error: " + shown.error;
@@ -106,6 +110,120 @@ comm high 2,3
   EXPECT_THAT(Table({.communicator = "hig"}), HasSubstr("high · 2 ranks"));
   EXPECT_EQ(Table({.communicator = "middle"}),
             "error: no communicator with collectives is called 'middle'");
+}
+
+constexpr char kMessages[] = R"(
+ranks 3
+comm pair 1,2
+repeat 4
+  0: Send 1xMPI_INT peer=1 tag=3 @ main:1
+  0: Send 1xMPI_INT peer=1 tag=4 @ main:2
+  1: Recv 1xMPI_INT peer=0 tag=4 @ main:3
+end
+0: Send 1xMPI_INT peer=1 tag=3 @ main:1
+repeat 3
+  1: Recv 1xMPI_INT peer=0 tag=3 @ main:4
+end
+1: Send 1xMPI_INT peer=2 tag=9 @ main:5
+1: Send 1xMPI_INT peer=1 tag=9 on=pair @ main:6
+2: Recv 1xMPI_INT peer=0 tag=9 on=pair @ main:7
+)";
+
+TEST_F(ShowTest, MessagesShowBothSidesOfEachPair) {
+  Analyze(kMessages);
+  EXPECT_EQ(Messages(), R"(
+MPI_COMM_WORLD · messages between 2 pairs of ranks
+
+  rank 0 → rank 1   all tags   sent 9   received 7   2 on their way
+                    tag 3      sent 5   received 3   2 on their way
+                    tag 4      sent 4   received 4
+  rank 1 → rank 2   tag 9      sent 1   received 0   1 on its way
+
+pair · messages between 1 pair of ranks
+
+  rank 1 → rank 2   tag 9   sent 1   received 1
+)");
+  EXPECT_EQ(Messages("", 2), R"(
+MPI_COMM_WORLD · messages between 1 pair of ranks
+
+  rank 1 → rank 2   tag 9   sent 1   received 0   1 on its way
+
+pair · messages between 1 pair of ranks
+
+  rank 1 → rank 2   tag 9   sent 1   received 1
+)");
+  EXPECT_EQ(Messages("pair", 1), R"(
+pair · messages between 1 pair of ranks
+
+  rank 1 → rank 2   tag 9   sent 1   received 1
+)");
+  EXPECT_EQ(Messages("pair", 0), "error: no such message is counted");
+}
+
+TEST_F(ShowTest, MessagesShowWhatIsUnknown) {
+  Analyze(R"(
+ranks 4
+0: counts 1 channels
+3: counts 0 peers
+0: Send 1xMPI_INT peer=1 tag=1 @ main:1
+0: Send 1xMPI_INT peer=1 tag=2 @ main:1
+0: Send 1xMPI_INT peer=1 tag=3 @ main:1
+1: Recv 1xMPI_INT peer=any tag=any @ main:2
+1: Recv 1xMPI_INT peer=0 tag=3 @ main:2
+0: Send 1xMPI_INT peer=2 tag=5 @ main:1
+3: Send 1xMPI_INT peer=1 tag=5 @ main:1
+2: has no trace
+)");
+  EXPECT_EQ(Messages(), R"(
+MPI_COMM_WORLD · messages between 4 pairs of ranks
+
+  rank 0 → rank 1       all tags   sent 3   received 1   at most 2 on their way
+                        any tag    sent 2   received ?
+                        tag 1      sent 1   received 0   at most 1 on its way
+                        tag 3      sent ?   received 1
+  rank 0 → rank 2       any tag    sent 1   received ?
+  rank 3 → rank 1       all tags   sent ?   received 0
+                        tag 5      sent 1   received 0   at most 1 on its way
+  any source → rank 1   any tag    sent ?   received 1
+)");
+}
+
+TEST_F(ShowTest, MessagesOfIntercommunicatorsNameRanksOfTheWorld) {
+  Analyze(R"(
+ranks 4
+comm both 0,1 remote 2,3
+0: Send 1xMPI_INT peer=1 tag=3 on=both @ main:1
+3: Recv 1xMPI_INT peer=0 tag=3 on=both @ main:1
+)");
+  EXPECT_THAT(Messages(), HasSubstr("  rank 0 → rank 3   tag 3   sent 1   received 1\n"));
+}
+
+// What is on its way is shown first.
+TEST_F(ShowTest, MessagesOfManyTagsAndPairsAreBounded) {
+  std::string text = "ranks 100\n";
+  for (int tag = 0; tag < 20; ++tag) {
+    text += "0: Send 1xMPI_INT peer=1 tag=" + std::to_string(tag) + " @ main:1\n";
+    if (tag == 18) continue;
+    text += "1: Recv 1xMPI_INT peer=0 tag=" + std::to_string(tag) + " @ main:2\n";
+  }
+  for (int peer = 2; peer < 100; ++peer) {
+    text += "0: Send 1xMPI_INT peer=" + std::to_string(peer) + " tag=1 @ main:1\n";
+    if (peer == 99) continue;
+    text += std::to_string(peer) + ": Recv 1xMPI_INT peer=0 tag=1 @ main:2\n";
+  }
+  Analyze(text);
+  const std::string all = Messages();
+  EXPECT_THAT(all, HasSubstr("messages between 99 pairs of ranks\n"));
+  EXPECT_THAT(all, HasSubstr("sent 1    received 0    1 on its way\n"));
+  EXPECT_THAT(all, HasSubstr("tag 18 "));
+  EXPECT_THAT(all, HasSubstr("tag 6 "));
+  EXPECT_THAT(all, Not(HasSubstr("tag 7 ")));
+  EXPECT_THAT(all, HasSubstr("… and 12 more tags\n"));
+  EXPECT_THAT(all, HasSubstr("rank 0 → rank 99 "));
+  EXPECT_THAT(all, HasSubstr("rank 0 → rank 63 "));
+  EXPECT_THAT(all, Not(HasSubstr("rank 0 → rank 64 ")));
+  EXPECT_THAT(all, HasSubstr("  … and 35 more pairs: --rank R shows those of one rank\n"));
+  EXPECT_THAT(Messages("", 70), HasSubstr("rank 0 → rank 70 "));
 }
 
 TEST_F(ShowTest, ShowsTheLastCallsOfARank) {
