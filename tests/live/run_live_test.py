@@ -16,6 +16,7 @@ import cases_bundle
 import cases_containers
 import cases_launch
 import cases_memory
+import cases_messages
 import cases_nodes
 import cases_run
 import cases_shm
@@ -27,7 +28,7 @@ SKIPPED = 77
 
 CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_memory.CASES, **cases_run.CASES,
          **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
-         **cases_users.CASES}
+         **cases_users.CASES, **cases_messages.CASES}
 
 
 def main():
