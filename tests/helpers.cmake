@@ -33,11 +33,17 @@ function(rollcall_sharded_tests target)
   if(ROLLCALL_SANITIZE MATCHES thread)
     set(filter "-*Grpc*:RunTest*:CheckTest*:ServeTest*:Degraded*")
   endif()
+  # LeakSanitizer of clang 14 crashes in the thread-local data of a library that a test of stacks loads, depending on
+  # what tests ran before: it takes a block for a larger one. gRPC, in other tests, has its only pointers there.
+  set(leaks "")
+  if(target STREQUAL "shim_tests")
+    set(leaks ";LSAN_OPTIONS=use_tls=0")
+  endif()
   math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${target}.${shard} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${target}.${shard} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=${filter};GTEST_BRIEF=1")
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=${filter};GTEST_BRIEF=1${leaks}")
   endforeach()
 endfunction()
 
