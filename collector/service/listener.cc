@@ -171,8 +171,11 @@ int Listener::TimeoutMs() {
     const int64_t left_ns = silent_.front().until_ns - Now(CLOCK_MONOTONIC);
     timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
   }
+  // Places become free without a sign here.
+  const bool waits = std::any_of(silent_.begin(), silent_.end(),
+                                 [](const Silent& connection) { return connection.waits; });
   const std::lock_guard lock(mutex_);
-  if (unproven_.empty()) return timeout;
+  if (unproven_.empty() && !waits) return timeout;
   return timeout < 0 ? kTickMs : std::min(timeout, kTickMs);
 }
 
