@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 
 using Clock = std::chrono::steady_clock;
 
-// Nobody else's processes count for its limit.
-constexpr uid_t kUser = 54321;
+// Nobody else's processes count for its limit, nor those of a test beside this one.
+const uid_t kUser = 54'321 + static_cast<uid_t>(getpid() % 10'000);
 // The end of `rollcall run` after the end of the job.
 constexpr auto kEndsWithin = std::chrono::seconds(5);
 
