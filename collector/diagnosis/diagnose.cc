@@ -125,7 +125,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
 
 bool IsProven(const Analysis& analysis, const Incident& incident) {
   const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
-  // None of the kinds that lower the certainty of a hang is of an error.
+  // The kind matters only for incidents that are no errors.
   return HangCertainty({analysis, incident, VerdictKind::kInconclusive, waiting}) ==
          Certainty::kProven;
 }

@@ -82,10 +82,13 @@ std::vector<uint32_t> WaitingSet(const Analysis& analysis, const Incident& incid
   return waiting;
 }
 
+bool AllQuiet(const Trace& trace, const std::vector<uint32_t>& processes) {
+  return std::all_of(processes.begin(), processes.end(),
+                     [&](uint32_t process) { return trace.processes[process].quiet; });
+}
+
 bool StoodStill(const Analysis& analysis, const Incident& incident) {
-  const std::vector<uint32_t> set = WaitingSet(analysis, incident, WaitingFor(analysis, incident));
-  return std::all_of(set.begin(), set.end(),
-                     [&](uint32_t process) { return analysis.trace.processes[process].quiet; });
+  return AllQuiet(analysis.trace, WaitingSet(analysis, incident, WaitingFor(analysis, incident)));
 }
 
 }  // namespace rollcall

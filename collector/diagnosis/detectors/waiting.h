@@ -18,7 +18,9 @@ std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incid
 std::vector<uint32_t> WaitingSet(const Analysis& analysis, const Incident& incident,
                                  std::vector<uint32_t> waiting);
 
-// Whether the whole waiting set is quiet: before that, nothing is called a hang.
+bool AllQuiet(const Trace& trace, const std::vector<uint32_t>& processes);
+
+// The whole waiting set is quiet: before that, nothing is called a hang.
 bool StoodStill(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "collector/diagnosis/detectors/waiting.h"
+
 namespace rollcall {
 namespace {
 
@@ -56,9 +58,7 @@ std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
 }
 
 bool StoodStill(const Trace& trace, const Finding& finding) {
-  const std::vector<uint32_t> waiting = ProcessesOf(trace, finding, finding.waiting_set);
-  return std::all_of(waiting.begin(), waiting.end(),
-                     [&](uint32_t process) { return trace.processes[process].quiet; });
+  return AllQuiet(trace, ProcessesOf(trace, finding, finding.waiting_set));
 }
 
 }  // namespace rollcall
