@@ -147,12 +147,15 @@ TEST_F(UserPhase, IsWholeIfThreadsAndASignalHandlerSetIt) {
   const std::string texts[] = {Repeated('a'), Repeated('b'), Repeated('c')};
   SetUserPhase(texts[0].c_str());
   std::atomic<bool> stop{false};
+  // The thread inherits the mask: a signal between its start and a mask of its own would run the
+  // handler there too, in two threads at once.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   std::thread other([&] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
     while (!stop) SetUserPhase(texts[2].c_str());
   });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   struct sigaction action {
   }, old{};
   action.sa_handler = ReadAndSetInHandler;
