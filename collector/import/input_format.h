@@ -50,8 +50,10 @@ extern const InputFormat kBundleFormat;
 extern const InputFormat kKeptSourcesFormat;  // only in bundles
 extern const InputFormat kStacksFileFormat;   // of `rollcall attach`
 
-// Whether a file of that name is the copy of a ring in memory, made while its process lived.
+// A file of such a name is a copy of a ring in memory. It was made while the process lived.
 bool IsRingCopy(const std::string& name);
+// The name or path of the ring itself. Other names are returned as they are.
+std::string WithoutCopySuffix(const std::string& name);
 
 // Whether a file is read as a ring.
 bool IsRing(const InputFile& file, ByteSource& bytes);

@@ -101,8 +101,7 @@ class Loader {
     std::set<std::string> paths;
     for (const InputFile& file : files_) paths.insert(file.path);
     std::erase_if(files_, [&](const InputFile& file) {
-      return IsRingCopy(file.name) &&
-             paths.contains(file.path.substr(0, file.path.rfind(kRingCopySuffix)));
+      return IsRingCopy(file.name) && paths.contains(WithoutCopySuffix(file.path));
     });
   }
 

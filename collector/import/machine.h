@@ -20,7 +20,7 @@ class Machine {
   // belongs to another pid namespace may be alive unseen.
   enum class Life : uint8_t { kAlive, kGone, kUnknown };
   virtual Life LifeOf(const ring::FileHeader& header) = 0;
-  // Of all run directories.
+  // The rings of all run directories of this machine.
   virtual MemoryRings FindMemoryRings() = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME
   virtual void Wait(std::chrono::milliseconds time) = 0;

@@ -14,7 +14,6 @@
 #include "collector/base/file.h"
 #include "collector/import/append_trace.h"
 #include "collector/import/node_clock.h"
-#include "proto/run_directory.h"
 
 namespace rollcall {
 namespace {
@@ -49,7 +48,7 @@ std::optional<NodeClock> TraceAssembly::ClockOf(const InputFile& ring) const {
 
 void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
   const bool is_copy = IsRingCopy(file.name);
-  ring_names_.insert(is_copy ? file.name.substr(0, file.name.rfind(kRingCopySuffix)) : file.name);
+  ring_names_.insert(WithoutCopySuffix(file.name));
   const std::optional<NodeClock> clock = ClockOf(file);
   if (file.in_bundle) {
     // Observations of this machine do not apply to the ring's process: the bundle has those of the

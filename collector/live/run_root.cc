@@ -166,7 +166,7 @@ bool HasLiveRank(int run, ProcessTable* processes) {
   return live;
 }
 
-// Whether a live process of the run has its ring in memory.
+// A process of the run lives, and its ring is in memory.
 bool HoldsOneOf(const MemoryRings& in_memory, const std::string& run) {
   char resolved[PATH_MAX];
   const std::string begin = std::string(realpath(run.c_str(), resolved) ? resolved : run) + "/";

@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// What is shown of one communicator; first what is outstanding.
+// Limits of the output. What is outstanding is shown first.
 constexpr size_t kMaxPairs = 64;
 constexpr size_t kMaxTags = 8;
 constexpr size_t kMaxShownCommunicators = 8;

@@ -93,7 +93,7 @@ uint64_t DescriptorLimit() {
   return files.rlim_cur;
 }
 
-// Whether the reserved descriptors are all that is left: a new one has the lowest free number.
+// Only the reserved descriptors are left. A new descriptor has the lowest free number.
 bool FewAreLeft(const UniqueFd& newest) {
   return !newest || static_cast<uint64_t>(newest.get()) + kReservedDescriptors >= DescriptorLimit();
 }
@@ -104,7 +104,7 @@ UniqueFd Copy(const UniqueFd& fd) {
   return FewAreLeft(copy) ? UniqueFd() : std::move(copy);
 }
 
-// Whether a connection without the token has ended or has sent too much.
+// The connection has ended, or has sent more than a connection without the token may send.
 bool IsOver(int fd) {
   tcp_info info{};
   socklen_t size = sizeof(info);

@@ -48,8 +48,8 @@ struct Places {
 // Empty if the trace has records.
 Places BuildPlaces(const Trace& trace, const CallSites& sites);
 
-// Whether each of them waits for a message of another of them, as far as the library's objects
-// show.
+// Each of `processes` waits for a message of another one of `processes`. The library's objects show
+// for whom a process waits.
 bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes);
 // Whether the call waits for messages, or for a window, not for all members.
 bool WaitsForMessages(const PlaceGroup& group);

@@ -26,6 +26,10 @@ bool IsRingCopy(const std::string& name) {
   return name.ends_with(std::string(kRingSuffix) + kRingCopySuffix);
 }
 
+std::string WithoutCopySuffix(const std::string& name) {
+  return IsRingCopy(name) ? name.substr(0, name.rfind(kRingCopySuffix)) : name;
+}
+
 bool IsRing(const InputFile& file, ByteSource& bytes) {
   char begin[sizeof(ring::kMagic)] = {};
   const size_t got = bytes.Read(0, begin, sizeof(begin));
