@@ -208,6 +208,7 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   // interpreter, or main() and the functions that exit() calls in libc.
   if (IsRuntimeModule(fa.module) || IsRuntimeModule(fb.module)) return path_divergence;
   path_divergence.known = true;
+  path_divergence.depth = i;
   path_divergence.branch = fa.function == fb.function && fa.file == fb.file;
   if (path_divergence.branch) {
     path_divergence.a = fa;

@@ -27,7 +27,8 @@ struct PathDivergence {
   // them. False: they diverge at one call site that called two functions (a function pointer, a
   // plug-in).
   bool branch = false;
-  SourceFrame a;  // frames in the function where they diverge; in its caller if !branch
+  size_t depth = 0;  // number of equal frames before
+  SourceFrame a;     // frames in the function where they diverge; in its caller if !branch
   SourceFrame b;
   bool a_innermost = false;  // the function where they diverge makes the MPI call of a itself
   bool b_innermost = false;

@@ -74,6 +74,8 @@ bool MayRestOnLostOrder(const Case& of) {
   return on_order && MayHaveBegunEarlier(of.analysis, of.incident);
 }
 
+bool ComparesRounds(const Case& of) { return of.incident.what == Incident::What::kRounds; }
+
 // Stacks show where ranks are, not how they came there.
 bool RestsOnPlaces(const Case& of) {
   return of.incident.what == Incident::What::kApart ||
@@ -99,6 +101,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kUnevenIterations, MayStillBeInTheLoop, Certainty::kSuspected},
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
+    {kAnyKind, ComparesRounds, Certainty::kLikely},
     {kAnyKind, RestsOnPlaces, Certainty::kSuspected},
     {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
      "it may have begun before the oldest recorded calls"},

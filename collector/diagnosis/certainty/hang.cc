@@ -244,6 +244,8 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kMessage, MayAnswerItself, kSuspected},
     {What::kMessage, AllAreStuck, kProven},
     {What::kMessage, Always, kLikely},
+    {What::kRounds, OneIsStuck, kProven},
+    {What::kRounds, Always, kLikely},
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
     {What::kUnreceived, Always, kLikely},

@@ -186,7 +186,8 @@ class CycleFinder {
 
   void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
              std::optional<Incident>* best) {
-    const std::vector<uint32_t> there = WhoCame(analysis_, node);
+    const std::vector<uint32_t> there =
+        went_past ? WhoComes(analysis_, node, group) : WhoCame(analysis_, node);
     if (there.empty() || node.inside.empty()) return;
     const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
     Incident incident;

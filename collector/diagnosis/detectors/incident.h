@@ -10,6 +10,7 @@
 
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/matching/match_rules.h"
+#include "collector/model/messages.h"
 
 namespace rollcall {
 
@@ -55,6 +56,18 @@ struct MessageDetails {
   bool itself = false;    // only the waiter itself could answer
   uint64_t unmarked = 0;  // partitions that the waiter has not marked ready
   uint64_t count = 0;     // kUnreceived: number of messages
+};
+
+// Two ranks have made different numbers of rounds of a loop that exchanges messages.
+struct RoundDetails {
+  uint32_t waiter = kNoIndex;  // waits for `awaited` to send it a message, or to receive one
+  uint32_t awaited = kNoIndex;
+  Message message;      // of the waiter
+  uint64_t before = 0;  // number of such messages before this one
+  bool more = false;    // the deviating side made a round too many, not too few
+  // The number of such messages between one of the two and each of its other peers; 0: it is not
+  // the same for all.
+  uint64_t others = 0;
 };
 
 struct EndDetails {
@@ -168,8 +181,8 @@ struct Incident {
   // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
   // then.
   std::vector<const Event*> calls;
-  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, EndDetails, StartDetails,
-               LeakDetails, Lateness, DataDetails>
+  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, RoundDetails, EndDetails,
+               StartDetails, LeakDetails, Lateness, DataDetails>
       details;
 
   // The details of the incident's family; the defaults if it is of another family.
@@ -221,6 +234,8 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
+// Replaces the incidents of these ranks' waits.
+void FindUnevenRounds(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeaths(const Analysis& analysis, std::vector<Incident>* incidents);
 // Turns incidents that a rejected call explains into incidents of that call, and adds rejected
 // calls that a process did not return from.

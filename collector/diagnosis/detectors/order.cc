@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace rollcall {
@@ -245,6 +246,39 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   return came;
 }
 
+std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
+                               const std::vector<uint32_t>& past) {
+  std::vector<uint32_t> coming = WhoCame(analysis, node);
+  for (const uint32_t p : Without(node.missing, past)) {
+    if (analysis.IsStuck(p) && !Contains(coming, p)) coming.push_back(p);
+  }
+  return coming;
+}
+
+int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b) {
+  const CallSites& sites = analysis.sites;
+  const PathDivergence to_a = sites.Part(here.call_path, a.call_path);
+  const PathDivergence to_b = sites.Part(here.call_path, b.call_path);
+  if (!to_a.known || !to_b.known || !to_a.branch || !to_b.branch) return 0;
+  // It has to leave functions before it can make the call that is further out.
+  if (to_a.depth != to_b.depth) return to_a.depth > to_b.depth ? -1 : 1;
+  const PathDivergence between = sites.Part(a.call_path, b.call_path);
+  if (!between.known || !between.branch || between.depth != to_a.depth) return 0;
+  const auto holds = [&](const std::vector<EnclosingLoop>& loops) {
+    return std::any_of(loops.begin(), loops.end(), [&](const EnclosingLoop& loop) {
+      return sites.Inside(here.call_path, loop);
+    });
+  };
+  if (holds(between.loops_a) || holds(between.loops_b)) return holds(between.loops_a) ? -1 : 1;
+  const bool if_a = sites.EnclosingArm(between.a, to_a.a) != nullptr;
+  const bool if_b = sites.EnclosingArm(between.b, to_b.a) != nullptr;
+  if (if_a != if_b) return if_b ? -1 : 1;
+  const bool ahead_a = to_a.order < 0;
+  const bool ahead_b = to_b.order < 0;
+  if (if_a || (!ahead_a && !ahead_b)) return 0;
+  return ahead_a != ahead_b ? (ahead_a ? -1 : 1) : between.order;
+}
+
 bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
                const Event& waiting) {
   if (analysis.Finalizes(stands)) return true;
@@ -302,25 +336,95 @@ const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
   return analysis.CurrentEvent(process);
 }
 
+namespace {
+
+struct Waiter {
+  uint32_t process = kNoIndex;
+  const Event* call = nullptr;
+};
+
+// Some of those inside, from all call sites: one of them may be out of step itself.
+std::vector<Waiter> SomeInside(const Analysis& analysis, const CollectiveNode& node) {
+  constexpr size_t kEnough = 8;
+  std::vector<Waiter> waiters;
+  std::set<uint64_t> sites;
+  for (const uint32_t p : node.inside) {
+    const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
+    if (call == nullptr) continue;
+    const bool added = sites.insert(analysis.Site(*call)).second;
+    if (added || waiters.size() < kEnough) waiters.push_back({p, call});
+  }
+  return waiters;
+}
+
+}  // namespace
+
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes) {
   std::vector<uint32_t> past;
   if (node.inside.empty()) return past;
-  const uint32_t waiter = node.inside.front();
-  const Event* waiting =
-      CallOrPlace(analysis, node.communicator, node.sequence, waiter, node.start);
-  if (waiting == nullptr) return past;
+  const std::vector<Waiter> waiters = SomeInside(analysis, node);
+  if (waiters.empty()) return past;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, bool> known;
   for (const uint32_t p : processes) {
     const Event* stands = PlaceInOrder(analysis, p);
     if (stands == nullptr) continue;
     const auto [entry, added] = known.try_emplace(
         {analysis.CommunicatorOf(*stands), stands->sequence, analysis.Site(*stands)});
-    if (added) entry->second = HasPassed(analysis, p, *stands, waiter, *waiting);
+    if (added) {
+      entry->second = std::all_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) {
+        return HasPassed(analysis, p, *stands, waiter.process, *waiter.call);
+      });
+    }
     if (entry->second) past.push_back(p);
   }
   return past;
 }
+
+namespace {
+
+// The process has called from this place before, and exchanged messages with the peer since: the
+// place is in the loop.
+bool IsInLoop(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t peer) {
+  const MemberHistory* history = analysis.HistoryOf(analysis.CommunicatorOf(stands), peer);
+  bool called = false;
+  for (const Event* event : analysis.Timeline(process)) {
+    if (event->start_ns >= stands.start_ns) break;
+    if (SameSite(analysis, *event, stands)) called = true;
+    if (!called || event->sequence != 0) continue;
+    for (const Message& message : MessagesOf(analysis.Args(*event))) {
+      if (history == nullptr || message.peer == history->member->rank) return true;
+    }
+  }
+  return false;
+}
+
+// The ranks exchange messages in a loop. The side with fewer rounds left it, if its place is
+// outside the loop of the other side's wait.
+void DivergeByRounds(const Analysis& analysis, const Incident& incident, Divergence* divergence) {
+  const RoundDetails& rounds = incident.Of<RoundDetails>();
+  if (rounds.others != 0) return;
+  const Event& left = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
+  const PathDivergence& part = divergence->path_divergence;
+  const std::vector<EnclosingLoop>& loops = rounds.more ? part.loops_b : part.loops_a;
+  divergence->deviating_left = !rounds.more;
+  divergence->iterations = rounds.before;
+  divergence->skipped = !rounds.more;
+  divergence->order_open =
+      rounds.before == 0 && !(part.order < 0 && part.sources_a && part.sources_b);
+  if (!loops.empty()) {
+    divergence->uneven = divergence->left_for_certain = true;
+    divergence->loop = loops.front();
+    divergence->conditional_in_loop = analysis.sites.IsConditional(loops.front());
+    return;
+  }
+  if (rounds.more ? part.sources_b : part.sources_a) return;
+  divergence->uneven = !incident.tie && (analysis.Finalizes(left) ||
+                                         !IsInLoop(analysis, rounds.awaited, left, rounds.waiter));
+  divergence->left_for_certain = analysis.Finalizes(left);
+}
+
+}  // namespace
 
 Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   Divergence divergence;
@@ -329,6 +433,10 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   if (x == nullptr || y == nullptr) return divergence;
   divergence.path_divergence = analysis.sites.Part(x->call_path, y->call_path);
   divergence.calls_differ = !divergence.path_divergence.same;
+  if (incident.what == Incident::What::kRounds) {
+    DivergeByRounds(analysis, incident, &divergence);
+    return divergence;
+  }
   const MemberHistory* history_x =
       analysis.HistoryOf(incident.communicator, incident.agreeing.front());
   const MemberHistory* history_y =

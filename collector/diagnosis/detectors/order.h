@@ -22,6 +22,14 @@ bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
 // on the same line of the user's code.
 std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
 
+// With them, all members that wait elsewhere and are not `past` it: they are on their way.
+std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
+                               const std::vector<uint32_t>& past);
+
+// Which of two calls a process at `here` makes next, as far as their call paths and the source show
+// it: < 0: `a`; > 0: `b`; 0: unknown.
+int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b);
+
 // The call that a process is in; for one that waits for a nonblocking collective, the call that
 // started it.
 const Event* PlaceInOrder(const Analysis& analysis, uint32_t process);

@@ -30,7 +30,7 @@ class Gatherer {
     incident.start = node.start;
     incident.hangs = true;
     const std::vector<uint32_t> there =
-        what == What::kLeft ? WhoCame(analysis_, node) : WhoEntered(analysis_, node);
+        what == What::kLeft ? WhoComes(analysis_, node, missing) : WhoEntered(analysis_, node);
     // If ranks left, or wait in a ring, the smaller side deviates; otherwise the missing ranks do.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
@@ -175,7 +175,7 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
       }
       past = ThosePast(analysis, node, past);
       past.insert(past.begin(), left.begin(), left.end());
-      const size_t there = WhoCame(analysis, node).size();
+      const size_t there = WhoComes(analysis, node, past).size();
       gatherer->Add(What::kLeft, node, there <= past.size() ? past : left);
     }
   }
@@ -198,6 +198,27 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   incident.agreeing_event =
       CallOrPlace(analysis, incident.communicator, incident.sequence, incident.agreeing.front());
   incidents->push_back(std::move(incident));
+}
+
+// Decides again which side of a mismatch is the smaller one: members that wait elsewhere belong to
+// the side whose call they would make next.
+void CountThoseOnTheirWay(const Analysis& analysis, Incident* incident) {
+  const Event* ours = incident->agreeing_event;
+  const Event* theirs = incident->deviating_event;
+  const bool operations = incident->what == What::kCalls && incident->hangs &&
+                          incident->mismatch.kind == MismatchKind::kOperation;
+  const CollectiveNode* node =
+      operations ? analysis.NodeOf(incident->communicator, incident->sequence) : nullptr;
+  if (node == nullptr || ours == nullptr || theirs == nullptr) return;
+  size_t agreeing = incident->agreeing.size();
+  size_t deviating = incident->deviating.size();
+  for (const uint32_t p : node->missing) {
+    const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
+    const int next = here == nullptr ? 0 : WhichComesNext(analysis, *here, *ours, *theirs);
+    (next < 0 ? agreeing : deviating) += next != 0;
+  }
+  incident->tie = agreeing == deviating;
+  if (agreeing < deviating) SwapSides(analysis.trace, incident);
 }
 
 void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
@@ -387,9 +408,11 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) {
     LookAtNode(analysis, node, &gatherer, incidents);
   }
+  for (Incident& incident : *incidents) CountThoseOnTheirWay(analysis, &incident);
   LookAtMessages(analysis, &gatherer, incidents);
   LookAtCancelled(analysis, incidents);
   FindCycles(analysis, incidents);
+  FindUnevenRounds(analysis, incidents);
   DropMessagesOfCulprits(analysis, incidents);
 
   for (const CollectiveNode& node : analysis.graph.nodes) {

@@ -4,6 +4,7 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 
@@ -27,10 +28,24 @@ std::string Left(const Analysis& analysis, const Incident& incident) {
   return freed ? fmt::format("destroyed {}", name) : "";
 }
 
+// From a loop that exchanges messages.
+Finding JudgeLeftLoop(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kFinalizedEarly);
+  finding.title =
+      fmt::format("{} entered MPI_Finalize: {}", RanksPhrase(analysis.RanksOf(incident.deviating)),
+                  RoundsText(analysis, incident));
+  finding.why = "a rank that has entered MPI_Finalize sends and receives no further message";
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incident& incident,
                                            const Divergence&) {
+  if (incident.what == Incident::What::kRounds && !incident.Of<RoundDetails>().more &&
+      analysis.Finalizes(*incident.deviating_event)) {
+    return JudgeLeftLoop(analysis, incident);
+  }
   if (incident.what != Incident::What::kLeft) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kFinalizedEarly);
   const std::vector<int32_t> left = analysis.RanksOf(incident.deviating);

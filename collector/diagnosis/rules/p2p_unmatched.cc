@@ -11,6 +11,7 @@
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/messages.h"
@@ -161,12 +162,34 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+bool FinalizesEither(const Analysis& analysis, const Incident& incident) {
+  return analysis.Finalizes(*incident.deviating_event) ||
+         analysis.Finalizes(*incident.agreeing_event);
+}
+
+// One of two ranks exchanges messages more often than the other, and neither can be shown to be
+// right.
+Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
+  finding.title = RoundsText(analysis, incident);
+  const RoundDetails& rounds = incident.Of<RoundDetails>();
+  const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
+  finding.why = fmt::format("{} went on to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
+                            OtherCall(analysis, incident, next));
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
                                          const Divergence&) {
   if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
   if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
+  if (incident.what == Incident::What::kRounds &&
+      (incident.tie || incident.Of<RoundDetails>().others != 0 ||
+       !FinalizesEither(analysis, incident))) {
+    return JudgeUneven(analysis, incident);
+  }
   if (incident.what != Incident::What::kMessage || incident.deviating_event == nullptr) {
     return std::nullopt;
   }

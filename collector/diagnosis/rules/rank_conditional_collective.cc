@@ -7,6 +7,7 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -15,7 +16,7 @@ namespace rollcall {
 
 namespace {
 
-bool Fits(const Incident& incident, const Divergence& divergence) {
+bool Fits(const Analysis& analysis, const Incident& incident, const Divergence& divergence) {
   if (divergence.uneven || divergence.later_made) return false;
   switch (incident.what) {
     case Incident::What::kCalls:
@@ -28,6 +29,11 @@ bool Fits(const Incident& incident, const Divergence& divergence) {
       return true;
     case Incident::What::kCycle:
       return !incident.Of<WaitDetails>().crossed;
+    case Incident::What::kRounds:
+      return divergence.path_divergence.known && !incident.tie &&
+             incident.Of<RoundDetails>().others == 0 &&
+             !analysis.Finalizes(*incident.deviating_event) &&
+             !analysis.Finalizes(*incident.agreeing_event);
     case Incident::What::kLeft:
       // Few ranks are left in a call that most never made; or the ranks went past the call, on the
       // way to a later MPI_Finalize. If they are before the call, the kind is finalized-early.
@@ -110,12 +116,36 @@ std::string ConditionNote(const Analysis& analysis, const Incident& incident,
       RanksPhrase(ranks), Verb(ranks, "makes", "make"), RanksPhrase(makers), times);
 }
 
+// Of a loop that exchanges messages.
+Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
+                          const Divergence& divergence) {
+  const RoundDetails& rounds = incident.Of<RoundDetails>();
+  Finding finding = Draft(analysis, incident, VerdictKind::kRankConditionalCollective, rounds.more);
+  const std::string operation = OperationName(finding.operation);
+  const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
+  const std::string culprits = RanksPhrase(finding.culprits);
+  const std::string other = OtherCall(analysis, incident, next);
+  finding.title =
+      (rounds.more ? fmt::format("{} called {} once more, and the others went on to {}: ", culprits,
+                                 operation, other)
+                   : fmt::format("{} went past {} to {}: ", culprits, operation, other)) +
+      RoundsText(analysis, incident);
+  finding.why = Why(divergence);
+  finding.fix =
+      "exchange in every round on every rank: a rank without data sends an empty message, and one "
+      "with an error goes on to the exchange";
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                                       const Incident& incident,
                                                       const Divergence& divergence) {
-  if (!Fits(incident, divergence)) return std::nullopt;
+  if (!Fits(analysis, incident, divergence)) return std::nullopt;
+  if (incident.what == Incident::What::kRounds) {
+    return JudgeSkippedRound(analysis, incident, divergence);
+  }
   Finding finding =
       Draft(analysis, incident, VerdictKind::kRankConditionalCollective, !divergence.skipped);
   const std::string call = NumberedCall(analysis, incident, finding.operation);

@@ -4,24 +4,61 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
 
-std::string Ordinal(uint64_t number) {
-  const bool teen = number % 100 >= 11 && number % 100 <= 13;
-  const uint64_t last = teen ? 0 : number % 10;
-  return fmt::format("{}{}", number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
-}
-
 // "37 rounds", "1 call of it", "at least 6 rounds"
-std::string RoundsText(const Divergence& divergence) {
+std::string IterationsText(const Divergence& divergence) {
   return fmt::format("{}{} {}{}{}", divergence.iterations_lost ? "at least " : "",
                      divergence.iterations, divergence.by_iterations ? "round" : "call",
                      divergence.iterations == 1 ? "" : "s",
                      divergence.by_iterations ? "" : " of it");
+}
+
+// The alternative, if the records do not decide whether the rank left the loop.
+void AddReadings(const Incident& incident, const Divergence& divergence, const std::string& left,
+                 const std::string& stayed, const std::string& operation, const std::string& other,
+                 Finding* finding) {
+  if (!divergence.MayBeInLoop()) return;
+  finding->notes.push_back(
+      fmt::format("either {} left the loop a round earlier than {}", left, stayed));
+  finding->notes.push_back(
+      divergence.left_for_certain || incident.what == Incident::What::kRounds
+          ? fmt::format("or {} skipped {}, which is under a condition in the loop", left, operation)
+          : fmt::format("or {} is in the loop, under a condition that only {} met", other, left));
+  finding->fix = fmt::format("{}; or make the conditional call on every rank",
+                             KindFix(VerdictKind::kUnevenIterations));
+}
+
+// Of a loop that exchanges messages.
+Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
+                    const Divergence& divergence) {
+  const RoundDetails& rounds = incident.Of<RoundDetails>();
+  Finding finding = Draft(analysis, incident, VerdictKind::kUnevenIterations, rounds.more);
+  const std::vector<uint32_t>& left = rounds.more ? incident.agreeing : incident.deviating;
+  const std::string ranks = RanksPhrase(analysis.RanksOf(left));
+  const std::string stayed = RanksPhrase(analysis.RanksOf({rounds.waiter}));
+  const std::string operation = OperationName(finding.operation);
+  const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
+  const std::string other = OtherCall(analysis, incident, next);
+  finding.title =
+      rounds.more
+          ? fmt::format("{} made a round more than the others of the loop around {}: {}",
+                        RanksPhrase(finding.culprits), operation, RoundsText(analysis, incident))
+          : fmt::format("{} {} the loop around {}{}: {}", ranks,
+                        divergence.left_for_certain ? "left" : "seems to have left", operation,
+                        incident.tie ? "" : " too early", RoundsText(analysis, incident));
+  finding.why =
+      divergence.loop.path != kNoIndex
+          ? fmt::format("{} is outside the loop in lines {} to {} that contains {}", other,
+                        divergence.loop.first, divergence.loop.last, operation)
+          : fmt::format("{} went on to {}, where it had not been in earlier rounds", ranks, other);
+  AddReadings(incident, divergence, ranks, stayed, operation, other, &finding);
+  return finding;
 }
 
 }  // namespace
@@ -29,6 +66,7 @@ std::string RoundsText(const Divergence& divergence) {
 std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Incident& incident,
                                              const Divergence& divergence) {
   if (!divergence.uneven) return std::nullopt;
+  if (incident.what == Incident::What::kRounds) return JudgeRounds(analysis, incident, divergence);
   const bool fits =
       (incident.what == Incident::What::kCalls &&
        (incident.mismatch.kind == MismatchKind::kOperation || divergence.separate_calls)) ||
@@ -49,7 +87,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
   if (divergence.left_for_certain) {
     finding.title = fmt::format(
         "{} left the loop around {} after {}{}; {} {} in {}", RanksPhrase(left), operation,
-        RoundsText(divergence),
+        IterationsText(divergence),
         incident.tie                ? ""
         : divergence.deviating_left ? ", too early"
                                     : "",
@@ -73,18 +111,8 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }
-  if (divergence.MayBeInLoop()) {
-    finding.notes.push_back(fmt::format("either {} left the loop a round earlier than {}",
-                                        RanksPhrase(left), RanksPhrase(stayed)));
-    finding.notes.push_back(
-        divergence.left_for_certain
-            ? fmt::format("or {} skipped {}, which is under a condition in the loop",
-                          RanksPhrase(left), operation)
-            : fmt::format("or {} is in the loop, under a condition that only {} met", other,
-                          RanksPhrase(left)));
-    finding.fix = fmt::format("{}; or make the conditional call on every rank",
-                              KindFix(VerdictKind::kUnevenIterations));
-  }
+  AddReadings(incident, divergence, RanksPhrase(left), RanksPhrase(stayed), operation, other,
+              &finding);
   return finding;
 }
 

@@ -68,4 +68,10 @@ std::string DurationText(int64_t ns) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
+std::string Ordinal(uint64_t number) {
+  const bool teen = number % 100 >= 11 && number % 100 <= 13;
+  const uint64_t last = teen ? 0 : number % 10;
+  return fmt::format("{}{}", number, last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th");
+}
+
 }  // namespace rollcall

@@ -22,6 +22,9 @@ std::string RaisedText(const UncaughtException& exception);
 // "2.5 s", "3 min".
 std::string DurationText(int64_t ns);
 
+// "1st", "412th"
+std::string Ordinal(uint64_t number);
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_

@@ -1,0 +1,509 @@
+// Finds ranks that left a loop of messages, skipped a round of it, or made a round too many: they
+// wait elsewhere, or have finalized, and their peers wait for one more message.
+//
+// A rank that waits for a message is not at fault because it waits: the waits are followed to ranks
+// that wait for no message. Whether these made too few rounds or the others too many is decided by
+// agreement. Two ranks agree if each has received everything that the other has sent.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/model/message_counts.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Sets of processes that grow together.
+class Groups {
+ public:
+  explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0); }
+  uint32_t Of(uint32_t process) {
+    while (parent_[process] != process) process = parent_[process] = parent_[parent_[process]];
+    return process;
+  }
+  void Join(uint32_t a, uint32_t b) { parent_[Of(a)] = Of(b); }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+// A process that waits for another one, which waits for no message, to send or receive one.
+struct Unanswered {
+  uint32_t waiter = kNoIndex;
+  uint32_t awaited = kNoIndex;
+  const WaitDependency* dependency = nullptr;
+  Message message;
+};
+
+// Ranks that wait for messages of each other, and at last of ranks that are elsewhere.
+struct Circle {
+  std::vector<uint32_t> inside;  // increasing
+  std::vector<Unanswered> waits;
+  bool chained = false;  // some wait for others inside
+};
+
+class RoundFinder {
+ public:
+  RoundFinder(const Analysis& analysis, std::vector<Incident>* incidents)
+      : analysis_(analysis), incidents_(*incidents) {}
+
+  void Find() {
+    for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) LookAtAnySource(p);
+    for (const Circle& circle : FindCircles()) {
+      if (!circle.waits.empty() && !HasOtherCause(circle)) Judge(circle);
+    }
+  }
+
+ private:
+  bool WaitsForMessages(uint32_t p) const {
+    const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
+    return analysis_.IsStuck(p) && std::any_of(all.begin(), all.end(), [](const auto& dependency) {
+             return dependency.node == kNoIndex;
+           });
+  }
+
+  std::vector<Unanswered> WaitsOf(uint32_t p) const {
+    std::vector<Unanswered> waits;
+    for (const WaitDependency& dependency : analysis_.graph.processes[p].dependencies) {
+      if (dependency.process == kNoIndex) continue;
+      for (const Message& message : MessagesOf(analysis_.Args(*dependency.event))) {
+        if (message.sends != dependency.sends) continue;
+        waits.push_back({p, dependency.process, &dependency, message});
+      }
+    }
+    return waits;
+  }
+
+  std::vector<Circle> FindCircles() const {
+    const auto size = static_cast<uint32_t>(analysis_.graph.processes.size());
+    Groups groups(size);
+    std::vector<Unanswered> waits;
+    std::vector<uint32_t> chained;
+    for (uint32_t p = 0; p < size; ++p) {
+      if (!WaitsForMessages(p)) continue;
+      for (const Unanswered& wait : WaitsOf(p)) {
+        groups.Join(p, wait.awaited);
+        if (WaitsForMessages(wait.awaited)) {
+          chained.push_back(p);
+        } else {
+          waits.push_back(wait);
+        }
+      }
+    }
+    // Ranks that left a loop together divide those that they left behind.
+    std::map<uint32_t, uint32_t> places;  // node, to a process
+    for (const Unanswered& wait : waits) {
+      const std::vector<WaitDependency>& stands =
+          analysis_.graph.processes[wait.awaited].dependencies;
+      const uint32_t node = stands.empty() ? kNoIndex : stands.front().node;
+      groups.Join(places.try_emplace(node, wait.awaited).first->second, wait.awaited);
+    }
+    std::map<uint32_t, Circle> circles;
+    for (uint32_t p = 0; p < size; ++p) {
+      if (WaitsForMessages(p)) circles[groups.Of(p)].inside.push_back(p);
+    }
+    for (const Unanswered& wait : waits) circles[groups.Of(wait.waiter)].waits.push_back(wait);
+    for (const uint32_t p : chained) circles[groups.Of(p)].chained = true;
+    std::vector<Circle> all;
+    for (auto& [group, circle] : circles) all.push_back(std::move(circle));
+    return all;
+  }
+
+  // The process waits for no message, and nothing more can be expected of it.
+  bool IsElsewhere(uint32_t p) const {
+    return (analysis_.IsStuck(p) && !WaitsForMessages(p)) ||
+           analysis_.graph.processes[p].activity == Activity::kLeft;
+  }
+
+  // Whether something else explains the waits: a rank that computes or has ended, calls that do not
+  // match, a message with another tag.
+  bool HasOtherCause(const Circle& circle) const {
+    return std::any_of(circle.waits.begin(), circle.waits.end(), [&](const Unanswered& wait) {
+      if (!IsElsewhere(wait.awaited) || wait.dependency->unmarked != 0) return true;
+      if (analysis_.IsStuck(wait.awaited) && !WaitsForThoseInside(wait.awaited, circle.inside)) {
+        return true;
+      }
+      for (const WaitDependency& dependency :
+           analysis_.graph.processes[wait.awaited].dependencies) {
+        const CollectiveNode& node = analysis_.graph.nodes[dependency.node];
+        if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
+          return true;
+      }
+      const std::optional<NearMiss> miss =
+          FindNearMiss(analysis_, wait.waiter, *wait.dependency->event);
+      return miss && miss->other == wait.awaited;
+    });
+  }
+
+  // Sets the communicator whose messages are counted.
+  void CountOn(uint32_t communicator) {
+    members_.assign(analysis_.graph.processes.size(), nullptr);
+    if (communicator == kNoIndex) return;
+    communicator_ = communicator;
+    for (const MemberHistory& member : analysis_.histories[communicator].members) {
+      members_[member.process] = &member;
+    }
+  }
+
+  // The messages from `a` to `b`, sent and received.
+  struct Traffic {
+    uint64_t sent = 0;
+    uint64_t received = 0;
+    bool unknown = false;
+  };
+  Traffic Between(uint32_t a, uint32_t b) const {
+    Traffic traffic;
+    const MemberHistory* from = members_[a];
+    const MemberHistory* to = members_[b];
+    if (from == nullptr || to == nullptr) return traffic;
+    for (const PeerCount& sum : SumsOf(a)) {
+      const bool here = sum.member == from->member_index && sum.peer == to->member->rank;
+      if (here) traffic.sent += sum.sent;
+    }
+    for (const PeerCount& sum : SumsOf(b)) {
+      if (sum.member != to->member_index) continue;
+      if (sum.peer == from->member->rank) traffic.received += sum.received;
+      traffic.unknown |= sum.peer == ring::kAnySource && sum.received != 0;
+    }
+    traffic.unknown |= IsUncounted(a) || IsUncounted(b);
+    return traffic;
+  }
+  bool IsUncounted(uint32_t p) const {
+    const Process& process = analysis_.trace.processes[p];
+    return process.channels_lost && process.peer_counts_lost;
+  }
+  const std::vector<PeerCount>& SumsOf(uint32_t p) const {
+    const Process& process = analysis_.trace.processes[p];
+    if (!process.peer_counts_lost) return process.peer_counts;
+    const auto [entry, added] = sums_.try_emplace(p);
+    if (added) entry->second = SumByPeer(process.channels);
+    return entry->second;
+  }
+
+  // Both have exchanged messages, and each has received all messages of the other.
+  bool Agree(uint32_t a, uint32_t b) const {
+    const Traffic there = Between(a, b);
+    const Traffic back = Between(b, a);
+    const bool unknown = there.unknown || back.unknown;
+    return there.sent + back.sent != 0 &&
+           (unknown || (there.sent == there.received && back.sent == back.received));
+  }
+
+  std::vector<uint32_t> PeersOf(uint32_t p) const {
+    std::vector<uint32_t> peers;
+    if (members_[p] == nullptr) return peers;
+    const Process& process = analysis_.trace.processes[p];
+    const std::vector<int32_t>& ranks =
+        PeerRanks(analysis_.trace.communicators[communicator_], process.rank);
+    for (const PeerCount& sum : SumsOf(p)) {
+      if (sum.member != members_[p]->member_index || sum.peer < 0) continue;
+      if (static_cast<size_t>(sum.peer) >= ranks.size()) continue;
+      const uint32_t peer =
+          ProcessOf(analysis_.trace, process.world, ranks[static_cast<size_t>(sum.peer)]);
+      if (peer != kNoIndex) peers.push_back(peer);
+    }
+    return peers;
+  }
+
+  // Whether the process inside would wait for `peer` next: it has received as many messages of it
+  // as of the one that it waits for, and none is left.
+  bool WouldWaitFor(uint32_t p, uint32_t peer) const {
+    const Traffic traffic = Between(peer, p);
+    if (traffic.unknown || traffic.sent != traffic.received) return false;
+    const std::vector<Unanswered> waits = WaitsOf(p);
+    const Process& process = analysis_.trace.processes[p];
+    return !waits.empty() &&
+           std::any_of(process.channels.begin(), process.channels.end(), [&](const Channel& one) {
+             return one.member == members_[p]->member_index &&
+                    one.peer == members_[peer]->member->rank && one.received != 0 &&
+                    one.received == Before(waits.front());
+           });
+  }
+
+  // `from` and the processes elsewhere that are connected with it by exchanged messages; if
+  // `agreeing`, only by pairs that agree.
+  std::set<uint32_t> Connected(const std::vector<uint32_t>& from, bool agreeing) const {
+    std::set<uint32_t> reached(from.begin(), from.end());
+    std::vector<uint32_t> work = from;
+    while (!work.empty()) {
+      const uint32_t p = work.back();
+      work.pop_back();
+      for (const uint32_t peer : PeersOf(p)) {
+        if (!IsElsewhere(peer) || (agreeing && !Agree(p, peer))) continue;
+        if (reached.insert(peer).second) work.push_back(peer);
+      }
+    }
+    return reached;
+  }
+
+  // The number of messages of this kind before the missing one.
+  uint64_t Before(const Unanswered& wait) const {
+    uint64_t count = 0;
+    for (const Channel& channel : analysis_.trace.processes[wait.waiter].channels) {
+      if (channel.member != wait.dependency->event->member) continue;
+      if (channel.peer != wait.message.peer || channel.tag != wait.message.tag) continue;
+      count += wait.message.sends ? channel.sent : channel.received;
+    }
+    // A send is counted when it begins.
+    return wait.message.sends && count > 0 ? count - 1 : count;
+  }
+
+  // A rank may serve several others alike. How often it has sent a message with this tag to each of
+  // the others, if equally often to at least two; else nothing.
+  std::optional<uint64_t> OthersOf(const Unanswered& wait) const {
+    if (wait.message.sends || wait.message.tag == ring::kAnyTag) return std::nullopt;
+    const MemberHistory* own = members_[wait.awaited];
+    const MemberHistory* waiter = members_[wait.waiter];
+    if (own == nullptr || waiter == nullptr) return std::nullopt;
+    std::vector<uint64_t> counts;
+    for (const Channel& channel : analysis_.trace.processes[wait.awaited].channels) {
+      const bool here = channel.member == own->member_index && channel.tag == wait.message.tag;
+      if (here && channel.sent != 0 && channel.peer != waiter->member->rank) {
+        counts.push_back(channel.sent);
+      }
+    }
+    const bool equal = counts.size() > 1 && std::all_of(counts.begin(), counts.end(),
+                                                        [&](uint64_t n) { return n == counts[0]; });
+    return equal ? std::optional(counts[0]) : std::nullopt;
+  }
+
+  // The awaited process has sent more such messages to each of its other peers.
+  bool JudgeServer(const Circle& circle) {
+    for (const Unanswered& wait : circle.waits) {
+      CountOn(analysis_.CommunicatorOf(*wait.dependency->event));
+      const std::optional<uint64_t> others = OthersOf(wait);
+      if (!others || *others <= Before(wait)) continue;
+      Incident incident = Make(wait);
+      incident.Set<RoundDetails>().others = *others;
+      incident.deviating = {wait.awaited};
+      incident.agreeing = {wait.waiter};
+      Replace(circle, {wait.awaited}, std::move(incident));
+      return true;
+    }
+    return false;
+  }
+
+  // A process waits for a message of any rank, and few ranks have sent it fewer than each of the
+  // others.
+  void LookAtAnySource(uint32_t p) {
+    const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
+    if (!analysis_.IsStuck(p) || all.size() != 1 || all.front().any_source == kNoIndex) return;
+    const WaitDependency& dependency = all.front();
+    CountOn(analysis_.CommunicatorOf(*dependency.event));
+    if (members_[p] == nullptr) return;
+    Unanswered wait{p, kNoIndex, &dependency, {}};
+    for (const Message& message : MessagesOf(analysis_.Args(*dependency.event))) {
+      if (!message.sends) wait.message = message;
+    }
+    std::map<uint64_t, std::vector<uint32_t>> senders;  // by the number of their messages
+    for (const uint32_t other : analysis_.graph.any_source[dependency.any_source].members) {
+      if (other == p) continue;
+      if (!IsElsewhere(other) || members_[other] == nullptr) return;
+      uint64_t sent = 0;
+      for (const Channel& channel : analysis_.trace.processes[other].channels) {
+        if (channel.member != members_[other]->member_index) continue;
+        if (channel.peer != members_[p]->member->rank) continue;
+        if (wait.message.tag == ring::kAnyTag || channel.tag == wait.message.tag)
+          sent += channel.sent;
+      }
+      senders[sent].push_back(other);
+    }
+    if (senders.size() != 2) return;
+    const auto& [before, fewer] = *senders.begin();
+    const auto& [others, most] = *senders.rbegin();
+    if (fewer.size() >= most.size()) return;
+    wait.awaited = fewer.front();
+    Incident incident = Make(wait);
+    RoundDetails& details = incident.Set<RoundDetails>();
+    details.before = before;
+    details.others = others;
+    incident.deviating = fewer;
+    incident.agreeing = {p};
+    Replace({{p}, {wait}, false}, {fewer.begin(), fewer.end()}, std::move(incident));
+  }
+
+  Incident Make(const Unanswered& wait) const {
+    Incident incident;
+    incident.what = What::kRounds;
+    incident.hangs = true;
+    incident.communicator = analysis_.CommunicatorOf(*wait.dependency->event);
+    incident.deviating_event = analysis_.CurrentEvent(wait.awaited);
+    incident.agreeing_event = analysis_.CurrentEvent(wait.waiter);
+    RoundDetails& details = incident.Set<RoundDetails>();
+    details.waiter = wait.waiter;
+    details.awaited = wait.awaited;
+    details.message = wait.message;
+    details.before = Before(wait);
+    return incident;
+  }
+
+  // Whether the numbers of messages with this tag are those of rounds: each pair of ranks has
+  // exchanged as many as the two, or one more.
+  bool AreRounds(const Unanswered& wait, const std::set<uint32_t>& ranks) const {
+    const uint64_t before = Before(wait);
+    return std::all_of(ranks.begin(), ranks.end(), [&](uint32_t p) {
+      const std::vector<Channel>& all = analysis_.trace.processes[p].channels;
+      return members_[p] == nullptr || std::all_of(all.begin(), all.end(), [&](const auto& one) {
+               return one.member != members_[p]->member_index || one.tag != wait.message.tag ||
+                      one.sent == 0 || one.sent == before || one.sent == before + 1;
+             });
+    });
+  }
+
+  // The process has made the call that it is in before.
+  bool IsInALoop(uint32_t p) const {
+    const Event* stands = analysis_.CurrentEvent(p);
+    const Process& process = analysis_.trace.processes[p];
+    if (stands == nullptr) return false;
+    return std::any_of(process.threads.begin(), process.threads.end(),
+                       [](const Thread& thread) { return thread.lost_p2p != 0; }) ||
+           std::any_of(process.p2p.begin(), process.p2p.end(), [&](const Event& event) {
+             return event.start_ns < stands->start_ns &&
+                    analysis_.Site(event) == analysis_.Site(*stands);
+           });
+  }
+
+  // Whether the process waits, through collectives, for a rank inside.
+  bool WaitsForThoseInside(uint32_t p, const std::vector<uint32_t>& inside) const {
+    std::set<uint32_t> seen = {p};
+    std::vector<uint32_t> work = {p};
+    while (!work.empty()) {
+      const uint32_t at = work.back();
+      work.pop_back();
+      if (std::binary_search(inside.begin(), inside.end(), at)) return true;
+      for (const WaitDependency& dependency : analysis_.graph.processes[at].dependencies) {
+        if (dependency.node == kNoIndex) continue;
+        for (const uint32_t missing : analysis_.graph.nodes[dependency.node].missing) {
+          if (seen.insert(missing).second) work.push_back(missing);
+        }
+      }
+    }
+    return false;
+  }
+
+  // The awaited process has answered such a wait before, or never will. Before the first message,
+  // the two may only have begun in different orders: then the waiter's call must come first in the
+  // source, or the ranks inside wait for each other as well, as in an exchange that all make.
+  bool IsRepeated(const Circle& circle, const Unanswered& wait) const {
+    if (Before(wait) != 0 && IsInALoop(wait.waiter)) return true;
+    if (analysis_.graph.processes[wait.awaited].activity == Activity::kLeft) return true;
+    const Event* waiting = analysis_.CurrentEvent(wait.waiter);
+    const Event* stands = analysis_.CurrentEvent(wait.awaited);
+    if (waiting == nullptr || stands == nullptr) return false;
+    const PathDivergence part = analysis_.sites.Part(waiting->call_path, stands->call_path);
+    if (!part.known || !part.branch || part.arms) return false;
+    return circle.chained || (part.order < 0 && part.sources_a);
+  }
+
+  void Judge(const Circle& circle) {
+    if (JudgeServer(circle)) return;
+    const auto best =
+        std::find_if(circle.waits.begin(), circle.waits.end(),
+                     [&](const Unanswered& wait) { return IsRepeated(circle, wait); });
+    if (best == circle.waits.end()) return;
+    const Unanswered& first = *best;
+    const uint32_t communicator = analysis_.CommunicatorOf(*first.dependency->event);
+    CountOn(communicator);
+    std::vector<uint32_t> awaited;
+    for (const Unanswered& wait : circle.waits) awaited.push_back(wait.awaited);
+    for (const uint32_t p : circle.inside) {
+      for (const uint32_t peer : PeersOf(p)) {
+        if (IsElsewhere(peer) && !Contains(awaited, peer) && WouldWaitFor(p, peer)) {
+          awaited.push_back(peer);
+        }
+      }
+    }
+    awaited = Without(std::move(awaited), {});
+    const std::set<uint32_t> fewer = Connected(awaited, true);
+    std::vector<uint32_t> all = circle.inside;
+    all.insert(all.end(), awaited.begin(), awaited.end());
+    const std::set<uint32_t> reached = Connected(all, false);
+    std::vector<uint32_t> others;
+    for (const uint32_t p : reached) {
+      if (!fewer.contains(p)) others.push_back(p);
+    }
+    Incident incident = Make(first);
+    RoundDetails& details = incident.Set<RoundDetails>();
+    details.more = fewer.size() > others.size();
+    incident.tie = fewer.size() == others.size();
+    // Before the first round, ranks inside are not shown to make one too many.
+    const bool again = details.before != 0 && IsInALoop(first.waiter);
+    if (!again && (details.more || incident.tie)) return;
+    incident.deviating.assign(fewer.begin(), fewer.end());
+    incident.agreeing = others;
+    incident.deviating_event = analysis_.CurrentEvent(first.awaited);
+    incident.agreeing_event = analysis_.CurrentEvent(first.waiter);
+    const bool pair = awaited.size() == 1 && circle.inside.size() == 1;
+    if (pair && !AreRounds(first, reached)) {
+      incident.tie = true;
+      details.more = false;
+      incident.deviating = awaited;
+      incident.agreeing = circle.inside;
+    } else if (details.more) {
+      std::swap(incident.deviating, incident.agreeing);
+      std::swap(incident.deviating_event, incident.agreeing_event);
+    }
+    Replace(circle, reached, std::move(incident));
+  }
+
+  // Adds ranks that exchange no messages, and left with those that do.
+  void AddThoseWhoLeft(const Incident& other, Incident* incident) const {
+    const bool more = incident->Of<RoundDetails>().more;
+    std::vector<uint32_t>& left = more ? incident->agreeing : incident->deviating;
+    const bool together = other.what == What::kLeft &&
+                          std::any_of(left.begin(), left.end(),
+                                      [&](uint32_t p) { return Contains(other.deviating, p); });
+    if (!together) return;
+    for (const uint32_t p : other.deviating) {
+      if (IsElsewhere(p) && !Contains(left, p) && !Contains(incident->agreeing, p))
+        left.push_back(p);
+    }
+  }
+
+  // The waits of these ranks are one finding.
+  void Replace(const Circle& circle, const std::set<uint32_t>& reached, Incident incident) {
+    const auto within = [&](const std::vector<uint32_t>& side) {
+      return std::all_of(side.begin(), side.end(), [&](uint32_t p) {
+        return reached.contains(p) ||
+               std::binary_search(circle.inside.begin(), circle.inside.end(), p);
+      });
+    };
+    const bool known =
+        std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& other) {
+          return other.hangs && !other.tie && other.what != What::kMessage &&
+                 (incident.tie ? within(other.deviating)
+                               : other.deviating == Without(incident.deviating, {}));
+        });
+    std::erase_if(incidents_, [&](const Incident& other) {
+      const bool waits = other.what == What::kMessage ||
+                         (!known && (other.what == What::kLeft || other.what == What::kCycle));
+      if (!waits || !other.hangs || (!within(other.deviating) && !within(other.agreeing))) {
+        return false;
+      }
+      AddThoseWhoLeft(other, &incident);
+      return true;
+    });
+    if (!known) incidents_.push_back(std::move(incident));
+  }
+
+  const Analysis& analysis_;
+  std::vector<Incident>& incidents_;
+  uint32_t communicator_ = kNoIndex;
+  std::vector<const MemberHistory*> members_;                // of the communicator, by process
+  mutable std::map<uint32_t, std::vector<PeerCount>> sums_;  // of processes that have none
+};
+
+}  // namespace
+
+void FindUnevenRounds(const Analysis& analysis, std::vector<Incident>* incidents) {
+  RoundFinder(analysis, incidents).Find();
+}
+
+}  // namespace rollcall
