@@ -33,16 +33,26 @@ void ReadCheckpoints(const ring::Member& recorded, Member* member) {
 
 }  // namespace
 
-std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
+namespace {
+
+// `or_null`: MPI_PROC_NULL, too, as beyond the border of a grid.
+std::vector<int32_t> Expand(const std::vector<ring::RankRun>& runs, bool or_null) {
   std::vector<int32_t> ranks;
   for (const ring::RankRun& run : runs) {
     int64_t rank = run.first;
     for (uint32_t i = 0; i < run.count; ++i, rank += run.stride) {
-      if (rank < 0 || rank >= int64_t{kMaxRanks}) return {};
+      const bool null = or_null && rank == ring::kProcNullPeer;
+      if (!null && (rank < 0 || rank >= int64_t{kMaxRanks})) return {};
       ranks.push_back(static_cast<int32_t>(rank));
     }
   }
   return ranks;
+}
+
+}  // namespace
+
+std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
+  return Expand(runs, false);
 }
 
 RingMembers::RingMembers(RingContext* context, std::vector<MemberDraft>* drafts)
@@ -82,8 +92,8 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   member.completed = recorded.completed;
   // Before version 1.5 this word was reserved and 0.
   member.rejected = recorded.rejected;
-  member.neighbors_in = ExpandRanks(Runs(recorded.neighbors_in));
-  member.neighbors_out = ExpandRanks(Runs(recorded.neighbors_out));
+  member.neighbors_in = Expand(Runs(recorded.neighbors_in), true);
+  member.neighbors_out = Expand(Runs(recorded.neighbors_out), true);
   ReadCheckpoints(recorded, &member);
 
   MemberDraft draft;
