@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "collector/matching/pair_patterns.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
 
@@ -21,6 +23,9 @@ struct BufferDescription {
   uint64_t count = 0;
   uint64_t signature = 0;
 };
+
+// Patterns of more pairs than this take too much memory.
+constexpr size_t kMaxPatternPairs = 1 << 20;
 
 class DataMatcher {
  public:
@@ -317,6 +322,77 @@ class DataMatcher {
     return Compare();
   }
 
+  // What one member sends to another, and what that one expects.
+  struct DataPair {
+    uint32_t sender = 0;
+    std::span<const uint32_t> receivers;  // several if they have one array
+    std::optional<BufferDescription> sent;
+    std::optional<BufferDescription> expected;
+    int32_t send_entry = -1;  // as in DisagreeingPair
+    int32_t recv_entry = -1;
+  };
+
+  // `pairs` calls its argument for each pair. `root`: that all pairs have in common.
+  template <typename Pairs>
+  Mismatch ComparePairs(const Pairs& pairs, std::optional<uint32_t> root = std::nullopt) {
+    size_t agreeing = 0;
+    size_t wrong = 0;
+    const auto visit = [&](bool of_wrong, const auto& take) {
+      pairs([&](const DataPair& pair) {
+        if (pair.sent && pair.expected && Fits(*pair.sent, *pair.expected) != of_wrong) take(pair);
+      });
+    };
+    visit(true, [&](const DataPair&) { ++wrong; });
+    if (wrong == 0) return {};
+    PairPatterns patterns;
+    visit(false, [&](const DataPair& pair) {
+      if (++agreeing > kMaxPatternPairs || calls_.size() < 3) return;
+      // That a rank agrees with itself is no evidence against another.
+      if (!root && pair.receivers.size() == 1 && pair.receivers[0] == pair.sender) return;
+      patterns.Add(pair.sender, pair.receivers[0], pair.sent->signature);
+    });
+    const auto odd_of = [&](const DataPair& pair) {
+      auto odd = patterns.FindOdd(pair.sender, pair.receivers[0], pair.sent->signature,
+                                  pair.expected->signature);
+      // A rank may differ from the others, and the root has to know it.
+      if (root && odd && (odd->sender ? pair.sender : pair.receivers[0]) != *root) odd.reset();
+      return odd;
+    };
+    // By member: the number of members that it disagrees with, unless the other one is odd.
+    std::map<uint32_t, uint32_t> complaints;
+    visit(true, [&](const DataPair& pair) {
+      const auto odd = odd_of(pair);
+      for (const uint32_t receiver : pair.receivers) {
+        if (!odd || odd->sender) ++complaints[pair.sender];
+        if (receiver != pair.sender && (!odd || !odd->sender)) ++complaints[receiver];
+      }
+    });
+    // A root takes part in all pairs. It is odd if most are wrong, not because several are.
+    const auto of_root = root ? complaints.find(*root) : complaints.end();
+    if (of_root != complaints.end() && wrong <= agreeing) of_root->second = 1;
+    Mismatch mismatch;
+    SetCulprits(complaints, &mismatch);
+    visit(true, [&](const DataPair& pair) {
+      const auto is_odd = [&](uint32_t i) {
+        return std::binary_search(mismatch.deviating.begin(), mismatch.deviating.end(), i);
+      };
+      const auto receiver = std::find_if(pair.receivers.begin(), pair.receivers.end(), is_odd);
+      if (mismatch || (receiver == pair.receivers.end() && !is_odd(pair.sender))) return;
+      mismatch.kind = KindOf(*pair.sent, *pair.expected);
+      mismatch.deviating_value = Text(*pair.sent);
+      mismatch.agreeing_value = Text(*pair.expected);
+      const auto odd = odd_of(pair);
+      mismatch.between = {
+          .sender = pair.sender,
+          .receiver = receiver == pair.receivers.end() ? pair.receivers[0] : *receiver,
+          .send_entry = pair.send_entry,
+          .recv_entry = pair.recv_entry,
+          .others = wrong - 1,
+          .pattern = odd ? odd->pattern : ""};
+    });
+    return mismatch;
+  }
+
   // Compares pairs (member, root) in which the root specifies what it expects of each member.
   Mismatch MatchRootedPairs(bool gather) {
     std::optional<uint32_t> root;
@@ -324,45 +400,23 @@ class DataMatcher {
       if (IsRoot(i)) root = i;
     }
     if (!root) return {};
-    std::vector<uint32_t> wrong;
-    size_t judged = 0;
-    Mismatch mismatch;
-    for (uint32_t i = 0; i < calls_.size(); ++i) {
-      if (IsIdle(i) || (intercommunicator_ && i == *root)) continue;
-      const size_t index = static_cast<size_t>(calls_[i].rank);
-      const auto mine = gather ? Send(i) : Recv(i);
-      const auto theirs = gather ? RecvFrom(*root, index) : SendTo(*root, index);
-      if (!mine || !theirs) continue;
-      ++judged;
-      if (Fits(*mine, *theirs)) continue;
-      if (wrong.empty()) {
-        mismatch.kind = KindOf(*mine, *theirs);
-        mismatch.deviating_value = Text(*mine);
-        mismatch.agreeing_value = Text(*theirs);
-      }
-      if (i != *root) wrong.push_back(i);
-    }
-    if (!mismatch) return {};
-    // The root's own block matches its own arguments, so it counts like any other block.
-    const bool root_is_odd = wrong.empty() || wrong.size() * 2 > judged;
-    if (root_is_odd) {
-      std::swap(mismatch.deviating_value, mismatch.agreeing_value);
-      mismatch.deviating = {*root};
-      mismatch.agreeing = wrong;
-    } else if (calls_.size() == 2) {
-      mismatch.agreeing = {*root};
-      mismatch.others = wrong;
-    } else {
-      mismatch.deviating = wrong;
+    const auto pairs = [&](const auto& take) {
       for (uint32_t i = 0; i < calls_.size(); ++i) {
-        if (!std::binary_search(wrong.begin(), wrong.end(), i)) mismatch.agreeing.push_back(i);
+        if (IsIdle(i) || (intercommunicator_ && i == *root)) continue;
+        const int32_t entry = calls_[i].rank;
+        const auto at = static_cast<size_t>(entry);
+        if (gather) {
+          take(DataPair{i, {&*root, 1}, Send(i), RecvFrom(*root, at), -1, entry});
+        } else {
+          take(DataPair{*root, {&i, 1}, SendTo(*root, at), Recv(i), entry, -1});
+        }
       }
-    }
-    return mismatch;
+    };
+    return ComparePairs(pairs, root);
   }
 
   // Every member specifies what every member contributes. Real programs have few different arrays,
-  // so votes are counted once per distinct array.
+  // so each is compared once.
   Mismatch MatchAllgatherv() {
     if (intercommunicator_) return {};
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> arrays;
@@ -370,29 +424,17 @@ class DataMatcher {
       arrays[{Args(i).recv_counts, Args(i).recv_datatype}].push_back(i);
     }
     if (!Spend(arrays.size() * calls_.size())) return {};
-    // By member: the number of members that it disagrees with.
-    std::map<uint32_t, uint32_t> complaints;
-    Mismatch mismatch;
-    for (const auto& [key, owners] : arrays) {
-      for (uint32_t i = 0; i < calls_.size(); ++i) {
-        const auto rank = static_cast<size_t>(calls_[i].rank);
-        const bool in_place = (Args(i).flags & ring::kSendInPlace) != 0;
-        const auto mine = in_place ? SendTo(i, rank) : Send(i);
-        const auto theirs = RecvFrom(owners[0], rank);
-        if (!mine || !theirs || Fits(*mine, *theirs)) continue;
-        if (!mismatch) {
-          mismatch.kind = KindOf(*mine, *theirs);
-          mismatch.deviating_value = Text(*mine);
-          mismatch.agreeing_value = Text(*theirs);
-        }
-        complaints[i] += static_cast<uint32_t>(owners.size());
-        for (const uint32_t owner : owners) {
-          if (owner != i) ++complaints[owner];
+    return ComparePairs([&](const auto& take) {
+      for (const auto& [key, owners] : arrays) {
+        for (uint32_t i = 0; i < calls_.size(); ++i) {
+          const int32_t entry = calls_[i].rank;
+          const auto at = static_cast<size_t>(entry);
+          const bool in_place = (Args(i).flags & ring::kSendInPlace) != 0;
+          take(DataPair{i, owners, in_place ? SendTo(i, at) : Send(i), RecvFrom(owners[0], at),
+                        in_place ? entry : -1, entry});
         }
       }
-    }
-    if (mismatch) SetCulprits(complaints, &mismatch);
-    return mismatch;
+    });
   }
 
   // Without the counts of each pair (a Flight Recorder dump has none), the sum of what all members
@@ -429,29 +471,20 @@ class DataMatcher {
       return MatchTotals();
     }
     if (!Spend(calls_.size() * calls_.size())) return {};
-    std::map<uint32_t, uint32_t> complaints;
-    Mismatch mismatch;
-    for (uint32_t i = 0; i < calls_.size(); ++i) {
-      for (uint32_t j = 0; j < calls_.size(); ++j) {
-        Pair(i, SendTo(i, static_cast<size_t>(calls_[j].rank)), j,
-             RecvFrom(j, static_cast<size_t>(calls_[i].rank)), &complaints, &mismatch);
+    return ComparePairs([&](const auto& take) {
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        for (uint32_t j = 0; j < calls_.size(); ++j) {
+          const int32_t to = calls_[j].rank;
+          const int32_t from = calls_[i].rank;
+          take(DataPair{i,
+                        {&j, 1},
+                        SendTo(i, static_cast<size_t>(to)),
+                        RecvFrom(j, static_cast<size_t>(from)),
+                        to,
+                        from});
+        }
       }
-    }
-    if (mismatch) SetCulprits(complaints, &mismatch);
-    return mismatch;
-  }
-
-  void Pair(uint32_t i, const std::optional<BufferDescription>& sent, uint32_t j,
-            const std::optional<BufferDescription>& received,
-            std::map<uint32_t, uint32_t>* complaints, Mismatch* mismatch) {
-    if (!sent || !received || Fits(*sent, *received)) return;
-    if (!*mismatch) {
-      mismatch->kind = KindOf(*sent, *received);
-      mismatch->deviating_value = Text(*sent);
-      mismatch->agreeing_value = Text(*received);
-    }
-    ++(*complaints)[i];
-    if (j != i) ++(*complaints)[j];
+    });
   }
 
   // The member with the most disagreements is the culprit; if two members have the same number,
@@ -504,30 +537,32 @@ class DataMatcher {
   Mismatch MatchEdges(bool sends_array, bool recvs_array) {
     std::unordered_map<int32_t, uint32_t> by_rank;
     for (uint32_t i = 0; i < calls_.size(); ++i) by_rank[calls_[i].rank] = i;
-    std::map<uint32_t, uint32_t> complaints;
-    Mismatch mismatch;
-    for (uint32_t i = 0; i < calls_.size(); ++i) {
-      std::map<int32_t, uint32_t> nth;
-      const std::vector<int32_t>& out = calls_[i].topology->neighbors_out;
-      const uint32_t comm = calls_[i].topology->communicator;
-      const bool cartesian = (trace_.communicators[comm].flags & ring::kIsCartesian) != 0;
-      for (size_t k = 0; k < out.size(); ++k) {
-        const auto peer = by_rank.find(out[k]);
-        if (peer == by_rank.end() || !Spend(1)) continue;
-        const uint32_t j = peer->second;
-        const std::vector<int32_t>& in = calls_[j].topology->neighbors_in;
-        uint32_t left = nth[out[k]]++;
-        for (size_t m = 0; m < in.size(); ++m) {
-          if (in[m] != calls_[i].rank) continue;
-          if (cartesian ? m != (k ^ 1) : left-- != 0) continue;
-          Pair(i, sends_array ? SendTo(i, k) : Send(i), j, recvs_array ? RecvFrom(j, m) : Recv(j),
-               &complaints, &mismatch);
-          break;
+    return ComparePairs([&](const auto& take) {
+      for (uint32_t i = 0; i < calls_.size(); ++i) {
+        std::map<int32_t, uint32_t> nth;
+        const std::vector<int32_t>& out = calls_[i].topology->neighbors_out;
+        const uint32_t comm = calls_[i].topology->communicator;
+        const bool cartesian = (trace_.communicators[comm].flags & ring::kIsCartesian) != 0;
+        for (size_t k = 0; k < out.size(); ++k) {
+          const auto peer = by_rank.find(out[k]);
+          if (peer == by_rank.end() || !Spend(1)) continue;
+          const uint32_t j = peer->second;
+          const std::vector<int32_t>& in = calls_[j].topology->neighbors_in;
+          uint32_t left = nth[out[k]]++;
+          for (size_t m = 0; m < in.size(); ++m) {
+            if (in[m] != calls_[i].rank) continue;
+            if (cartesian ? m != (k ^ 1) : left-- != 0) continue;
+            take(DataPair{i,
+                          {&j, 1},
+                          sends_array ? SendTo(i, k) : Send(i),
+                          recvs_array ? RecvFrom(j, m) : Recv(j),
+                          sends_array ? static_cast<int32_t>(k) : -1,
+                          recvs_array ? static_cast<int32_t>(m) : -1});
+            break;
+          }
         }
       }
-    }
-    if (mismatch) SetCulprits(complaints, &mismatch);
-    return mismatch;
+    });
   }
 
   bool Spend(uint64_t pairs) {

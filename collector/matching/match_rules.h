@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,16 @@ struct MemberCall {
 
 enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };
 
+// A member sends another one data that this one does not expect.
+struct DisagreeingPair {
+  uint32_t sender = 0;  // indices into the given calls; in an incident, processes
+  uint32_t receiver = 0;
+  int32_t send_entry = -1;   // in the sender's array; -1: its data is not in one
+  int32_t recv_entry = -1;   // in the receiver's
+  size_t others = 0;         // number of further pairs that disagree
+  const char* pattern = "";  // of all pairs that agree, which the deviating member breaks
+};
+
 // The members' vectors are indices into the given calls.
 struct Mismatch {
   MismatchKind kind = MismatchKind::kNone;
@@ -36,8 +47,9 @@ struct Mismatch {
   std::vector<uint32_t> others;
   // One pair disagrees, and no other member shows which of the two is right: both are deviating.
   bool pair = false;
-  bool cut_off = false;         // for a message: it is longer than the receive buffer
-  std::string deviating_value;  // "root 1", "MPI_MAX", "2 x MPI_INT"
+  std::optional<DisagreeingPair> between;  // if pairs of members are compared
+  bool cut_off = false;                    // for a message: it is longer than the receive buffer
+  std::string deviating_value;             // "root 1", "MPI_MAX", "2 x MPI_INT"
   std::string agreeing_value;
 
   explicit operator bool() const { return kind != MismatchKind::kNone; }

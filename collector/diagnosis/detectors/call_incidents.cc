@@ -84,6 +84,11 @@ class CallFinder {
       incident.tie = true;
       incident.agreeing = incident.deviating;
     }
+    if (mismatch.between) {
+      for (uint32_t* end : {&mismatch.between->sender, &mismatch.between->receiver}) {
+        *end = histories.members[calls[*end].member].process;
+      }
+    }
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
     // The same two lines repeatedly: one finding.

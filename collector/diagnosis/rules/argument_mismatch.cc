@@ -32,6 +32,31 @@ void AddErrors(const Analysis& analysis, const Incident& incident, Finding* find
   }
 }
 
+std::string EntryText(int32_t entry, const char* of) {
+  return entry < 0 ? "" : fmt::format(" (entry {} of its {})", entry, of);
+}
+
+// Two ranks disagree about the data that one sends to the other.
+void DescribePair(const Analysis& analysis, const std::string& call, const Mismatch& mismatch,
+                  Finding* finding) {
+  const DisagreeingPair& pair = *mismatch.between;
+  const bool types = mismatch.deviating_value == mismatch.agreeing_value;
+  finding->title =
+      fmt::format("rank {} sends {} to rank {}{}, which expects {} from it{}, in {}",
+                  analysis.RankOf(pair.sender), types ? "data" : mismatch.deviating_value,
+                  analysis.RankOf(pair.receiver), EntryText(pair.send_entry, "send counts"),
+                  mismatch.agreeing_value, EntryText(pair.recv_entry, "receive counts"), call);
+  finding->why = "what a rank sends to another has to be what that one expects from it";
+  if (*pair.pattern != '\0') {
+    finding->why += fmt::format(". In all pairs that agree, {}: {} breaks this", pair.pattern,
+                                RanksPhrase(finding->culprits));
+  }
+  if (pair.others == 0) return;
+  finding->notes.push_back(fmt::format("{} more pair{} of ranks disagree{} in this call",
+                                       pair.others, pair.others == 1 ? "" : "s",
+                                       pair.others == 1 ? "s" : ""));
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& incident,
@@ -53,10 +78,6 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
   } else if (incident.Of<CallDetails>().everybody) {
     finding.title = fmt::format("{} all send {} and expect {} in {}", RanksPhrase(deviating),
                                 mismatch.deviating_value, mismatch.agreeing_value, call);
-  } else if (mismatch.pair) {
-    finding.title = fmt::format("{} disagree about their data in {}: {} sent, {} expected",
-                                RanksPhrase(deviating), call, mismatch.deviating_value,
-                                mismatch.agreeing_value);
   } else {
     finding.title = fmt::format(
         "{} {} {} to {}; {} {} {}{}", RanksPhrase(deviating), Verb(deviating, "passes", "pass"),
@@ -80,6 +101,7 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
           : fmt::format("{} requires the same value on every rank: {} and {} differ",
                         IsOnDevice(finding.operation) ? OperationName(finding.operation) : "MPI",
                         mismatch.deviating_value, mismatch.agreeing_value);
+  if (mismatch.between) DescribePair(analysis, call, mismatch, &finding);
   if (incident.repeated > 0) {
     finding.notes.push_back(fmt::format("again from the same lines, {} more time{}",
                                         incident.repeated, incident.repeated == 1 ? "" : "s"));
