@@ -94,6 +94,11 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   member.rejected = recorded.rejected;
   member.neighbors_in = Expand(Runs(recorded.neighbors_in), true);
   member.neighbors_out = Expand(Runs(recorded.neighbors_out), true);
+  const auto is_known = [this](uint32_t ref, const std::vector<int32_t>& ranks) {
+    return ref != 0 && ranks.empty() == context_.ring.String(ref).empty();
+  };
+  member.neighbors_known = is_known(recorded.neighbors_in, member.neighbors_in) &&
+                           is_known(recorded.neighbors_out, member.neighbors_out);
   ReadCheckpoints(recorded, &member);
 
   MemberDraft draft;

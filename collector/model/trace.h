@@ -165,7 +165,8 @@ struct Member {
   std::vector<Checkpoint> checkpoints;  // by increasing sequence
   std::vector<int32_t> neighbors_in;    // topology, in communicator ranks
   std::vector<int32_t> neighbors_out;
-  uint32_t data = kNoIndex;  // into Trace::data; kNoIndex: none was read
+  bool neighbors_known = false;  // both lists are on record
+  uint32_t data = kNoIndex;      // into Trace::data; kNoIndex: none was read
 };
 
 // Nesting of ncclGroupStart and ncclGroupEnd: the outermost ncclGroupEnd launches the operations.

@@ -116,6 +116,7 @@ bool TraceBuilder::SetTopology(uint32_t communicator, ring::MemberFlag flag,
     if (at >= in.size()) return false;
     member.neighbors_in = in[at];
     member.neighbors_out = out[at];
+    member.neighbors_known = true;
   }
   trace_.communicators[communicator].flags |= flag;
   return true;

@@ -246,6 +246,8 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kMessage, Always, kLikely},
     {What::kRounds, OneIsStuck, kProven},
     {What::kRounds, Always, kLikely},
+    {What::kNeighborhood, OneIsStuck, kProven},
+    {What::kNeighborhood, Always, kLikely},
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
     {What::kUnreceived, Always, kLikely},

@@ -70,6 +70,15 @@ struct RoundDetails {
   uint64_t others = 0;
 };
 
+// A graph's edge that only one of its ends lists. Processes.
+struct NeighborhoodDetails {
+  uint32_t from = kNoIndex;
+  uint32_t to = kNoIndex;
+  bool from_lists = false;
+  bool mutual = false;  // all other edges exist in both directions
+  size_t others = 0;    // number of further such edges
+};
+
 struct EndDetails {
   std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
 };
@@ -181,8 +190,8 @@ struct Incident {
   // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
   // then.
   std::vector<const Event*> calls;
-  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, RoundDetails, EndDetails,
-               StartDetails, LeakDetails, Lateness, DataDetails>
+  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, RoundDetails,
+               NeighborhoodDetails, EndDetails, StartDetails, LeakDetails, Lateness, DataDetails>
       details;
 
   // The details of the incident's family; the defaults if it is of another family.
@@ -233,6 +242,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
 // The detectors that it calls:
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindNeighborhoods(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
 // Replaces the incidents of these ranks' waits.
 void FindUnevenRounds(const Analysis& analysis, std::vector<Incident>* incidents);

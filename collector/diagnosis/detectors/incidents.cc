@@ -43,6 +43,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
     FindPlaceIncidents(analysis, &incidents);
     return incidents;
   }
+  FindNeighborhoods(analysis, &incidents);
   FindWaitIncidents(analysis, &incidents);
   FindDeviceIncidents(analysis, &incidents);
   FindStartIncidents(analysis, &incidents);

@@ -56,7 +56,7 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
     // Another process set it: a waiter that can act itself is not examined again.
     if (dependency.any_source != kNoIndex) return bool{somebody_can[dependency.any_source]};
     if (dependency.process != kNoIndex) return bool{can[dependency.process]};
-    if (mismatched[dependency.node]) return false;
+    if (mismatched[dependency.node] || dependency.unanswered) return false;
     if (!dependency.relevant.empty()) {
       return std::all_of(dependency.relevant.begin(), dependency.relevant.end(),
                          [&can](uint32_t p) { return can[p]; });

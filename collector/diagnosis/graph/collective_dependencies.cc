@@ -83,6 +83,33 @@ void CollectiveDependencies::RefineNeighbors(const CollectiveNode& node,
   });
 }
 
+void CollectiveDependencies::RefineByEdges(const CollectiveNode& node,
+                                           const std::vector<OddEdge>& odd,
+                                           WaitDependency* dependency) {
+  if (odd.empty()) return;
+  const Arguments& arguments = trace_.arguments[dependency->event->arguments];
+  const Kind kind = FindOperation(static_cast<uint16_t>(arguments.operation)).kind;
+  if (kind == Kind::kPersistentCollective && node.start == 0) return;
+  const Member& member = trace_.members[dependency->event->member];
+  const std::vector<uint64_t>* counts =
+      arguments.recv_counts == kNoIndex ? nullptr : &trace_.count_arrays[arguments.recv_counts];
+  const auto is_missing = [&](int32_t rank) {
+    return std::any_of(node.missing.begin(), node.missing.end(), [&](uint32_t process) {
+      return LocalRank(process, node.communicator) == rank;
+    });
+  };
+  const std::vector<int32_t>& in = member.neighbors_in;
+  for (const OddEdge& edge : odd) {
+    if (edge.to != member.rank || edge.from_lists || is_missing(edge.from)) continue;
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (in[i] != edge.from) continue;
+      dependency->unanswered |=
+          counts == nullptr ? arguments.recv_count != 0 : Given(*counts, static_cast<int32_t>(i));
+    }
+  }
+  dependency->strict |= dependency->unanswered;
+}
+
 void CollectiveDependencies::Refine(uint32_t p, const CollectiveNode& node,
                                     WaitDependency* dependency) {
   if (node.missing.empty()) return;

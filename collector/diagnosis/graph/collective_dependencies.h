@@ -22,6 +22,9 @@ class CollectiveDependencies {
   // Fills in `relevant` and `strict` of `dependency`, by which process `p` waits for `node`: MPI
   // 4.0, 6.1 lets a collective return as soon as the caller's part is complete.
   void Refine(uint32_t p, const CollectiveNode& node, WaitDependency* dependency);
+  // Fills in `unanswered`, for a neighborhood collective.
+  void RefineByEdges(const CollectiveNode& node, const std::vector<OddEdge>& odd,
+                     WaitDependency* dependency);
 
  private:
   bool NeedsNobody(const Arguments& arguments, Rule rule) const;

@@ -39,8 +39,14 @@ class GraphBuilder {
     CollectiveDependencies collective_needs(trace_, histories_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (WaitDependency& dependency : graph_.processes[p].dependencies) {
-        if (dependency.node != kNoIndex)
-          collective_needs.Refine(p, graph_.nodes[dependency.node], &dependency);
+        if (dependency.node == kNoIndex) continue;
+        const CollectiveNode& node = graph_.nodes[dependency.node];
+        collective_needs.Refine(p, node, &dependency);
+        if (!IsOnTopology(FindOperation(static_cast<uint16_t>(Op(*dependency.event))).rule))
+          continue;
+        const auto [edges, added] = graph_.odd_edges.try_emplace(node.communicator);
+        if (added) edges->second = FindOddEdges(trace_, trace_.communicators[node.communicator]);
+        collective_needs.RefineByEdges(node, edges->second, &dependency);
       }
     }
     return std::move(graph_);

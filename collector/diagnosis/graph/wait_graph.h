@@ -9,6 +9,7 @@
 
 #include "collector/diagnosis/graph/options.h"
 #include "collector/matching/communicator_history.h"
+#include "collector/matching/neighborhood.h"
 #include "collector/model/trace.h"
 
 namespace rollcall {
@@ -57,6 +58,7 @@ struct WaitDependency {
   bool sends = false;            // a message to send, not to receive
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
   bool polled = false;           // the thread that waits for it polls; it is not inside a call
+  bool unanswered = false;       // node: data that a source, which has entered it, never sends
   uint32_t unmarked = 0;         // partitions of it that `process` has not marked ready
 };
 
@@ -83,6 +85,8 @@ struct WaitGraph {
   std::vector<AnySourceWait> any_source;
   // see NodeKey(); one entry for each start
   std::unordered_multimap<uint64_t, uint32_t> node_index;
+  // By communicator, of those in whose neighborhoods processes wait.
+  std::unordered_map<uint32_t, std::vector<OddEdge>> odd_edges;
 
   // For a message: the number of other processes that could bring it, and those of them that have
   // the given activity (kEnded, kLeft or kRunning).

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/diagnosis/rules/neighborhood.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/call_text.h"
@@ -190,6 +191,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
        !FinalizesEither(analysis, incident))) {
     return JudgeUneven(analysis, incident);
   }
+  if (incident.what == Incident::What::kNeighborhood) return JudgeNeighborhood(analysis, incident);
   if (incident.what != Incident::What::kMessage || incident.deviating_event == nullptr) {
     return std::nullopt;
   }

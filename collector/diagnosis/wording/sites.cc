@@ -101,7 +101,7 @@ class SiteList {
             incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
-    if (incident_.what == What::kRejected && culprit) {
+    if (culprit && (incident_.what == What::kRejected || incident_.what == What::kNeighborhood)) {
       site.role = Site::Role::kCulprit;
       site.what = CallText(analysis_, *event);
       return site;
@@ -120,7 +120,8 @@ class SiteList {
     }
     if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
-      if (at == incident_.deviating.end() && incident_.what == What::kRejected) {
+      if (at == incident_.deviating.end() &&
+          (incident_.what == What::kRejected || incident_.what == What::kNeighborhood)) {
         return analysis_.CurrentEvent(process);
       }
       return at == incident_.deviating.end()

@@ -38,7 +38,7 @@ enum class Innocents { kFatal, kCounted };
   FAULT(Tag, "a wrong tag on one rank", 5, 4, kCounted)                      \
   FAULT(Peer, "a wrong peer on one rank", 4, 4, kCounted)                    \
   FAULT(Table, "an odd entry in a table of counts", 97, 1, kFatal)           \
-  FAULT(Neighborhood, "a neighborhood that does not agree", 0, 1, kFatal)    \
+  FAULT(Neighborhood, "a neighborhood that does not agree", 97, 1, kFatal)   \
   FAULT(Server, "a server stays outside MPI", 97, 1, kFatal)                 \
   FAULT(Stalled, "a rank stays outside MPI", 97, 1, kFatal)
 

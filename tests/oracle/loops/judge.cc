@@ -97,8 +97,7 @@ class Comparison {
         Violation(finding, "did not die");
         break;
       case VerdictKind::kTransportStalled:
-        // That a neighborhood does not agree is not detected yet.
-        if (planted_.kind != FaultKind::kNeighborhood) Violation(finding, "the network is well");
+        Violation(finding, "the network is well");
         break;
       case VerdictKind::kInconclusive:
         if (!seen_.overwritten) Violation(finding, "nothing is missing");
@@ -117,7 +116,11 @@ class Comparison {
     const auto can_move = [&moves](int rank) { return moves[static_cast<size_t>(rank)]; };
     const std::vector<int>& culprits = finding.culprits;
     const std::vector<int>& waiting = finding.waiting;
-    if (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched) {
+    // Of the two ends of a neighborhood's edge, only one waits.
+    const bool of_edge = finding.kind == VerdictKind::kP2pUnmatched &&
+                         finding.communicator != kNoIndex && finding.sequence != 0;
+    if (!of_edge &&
+        (finding.kind == VerdictKind::kP2pDeadlock || finding.kind == VerdictKind::kP2pUnmatched)) {
       if (std::any_of(culprits.begin(), culprits.end(), can_move)) {
         Violation(finding, "reported, and one of them can go on");
       }
@@ -140,9 +143,7 @@ class Comparison {
   }
 
   // Returns whether the planted fault has a kind of verdict.
-  bool HasKind() const {
-    return planted_.kind != FaultKind::kNone && planted_.kind != FaultKind::kNeighborhood;
-  }
+  bool HasKind() const { return planted_.kind != FaultKind::kNone; }
   bool IsOfKind(const Finding& finding) const {
     switch (planted_.kind) {
       case FaultKind::kLeavesEarly:
@@ -167,6 +168,7 @@ class Comparison {
       case FaultKind::kTagEverywhere:
       case FaultKind::kTag:
       case FaultKind::kPeer:
+      case FaultKind::kNeighborhood:
         return finding.kind == VerdictKind::kP2pUnmatched;
       case FaultKind::kTable:
         return finding.kind == VerdictKind::kCountMismatch;
