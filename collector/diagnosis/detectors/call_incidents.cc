@@ -91,6 +91,7 @@ class CallFinder {
     }
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
+    if (incident.mismatch.kind == MismatchKind::kOperation) MoveToFirstPair(histories, &incident);
     // The same two lines repeatedly: one finding.
     const auto site = [&](const Event* event) {
       return event == nullptr ? 0 : aligned_.Site(*event);
@@ -170,6 +171,12 @@ class CallFinder {
   }
 
   void Finish(Incident* incident) {
+    SetCalls(incident);
+    incident->hangs = MarkNode(incident->communicator, incident->sequence,
+                               incident->mismatch.kind != MismatchKind::kOperation);
+  }
+
+  void SetCalls(Incident* incident) const {
     const auto call = [&](const std::vector<uint32_t>& side) -> const Event* {
       if (side.empty()) return nullptr;
       const MemberHistory* history = aligned_.HistoryOf(incident->communicator, side.front());
@@ -177,8 +184,15 @@ class CallFinder {
     };
     incident->deviating_event = call(incident->deviating);
     incident->agreeing_event = call(incident->agreeing);
-    incident->hangs = MarkNode(incident->communicator, incident->sequence,
-                               incident->mismatch.kind != MismatchKind::kOperation);
+  }
+
+  void MoveToFirstPair(const CommunicatorHistory& histories, Incident* incident) const {
+    const uint64_t first =
+        FindFirstWrongPair(aligned_, histories, incident->sequence, incident->deviating.front(),
+                           incident->agreeing.front());
+    if (first == incident->sequence) return;
+    incident->Set<CallDetails>().showed_at = std::exchange(incident->sequence, first);
+    SetCalls(incident);
   }
 
   // Marks the nodes of the number as mismatched. Returns whether ranks wait in them for good: all

@@ -22,6 +22,7 @@ struct CallDetails {
   uint64_t shifted_by = 0;      // kShift: how many calls were skipped, or made by one side only
   bool each_time = false;       // kShift: one call, wherever the others make it
   bool extra = false;           // kShift: the deviating side made more, not fewer
+  uint64_t showed_at = 0;       // kCalls: the later number at which operations differ; 0: this one
   uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
   uint64_t difference = 0;      // kUnbalanced: number of calls that one side made more
 };
@@ -294,6 +295,11 @@ bool AllFinalized(const Analysis& analysis);
 // Whether this communicator is out of step at or before this number for a reason that was already
 // found.
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence);
+
+// The number of the first of the pairs of calls that met by chance, before the two sides called
+// different operations with number `mismatch`; `mismatch` if there was none. Both are processes.
+uint64_t FindFirstWrongPair(const AlignedTrace& aligned, const CommunicatorHistory& histories,
+                            uint64_t mismatch, uint32_t deviating, uint32_t agreeing);
 
 // The incident of histories of this communicator that are shifted against each other: its members
 // on both sides, at the number where it began. Does not set the representative calls and `hangs`.

@@ -153,6 +153,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
   const Event* instead = divergence.skipped ? incident.deviating_event : incident.agreeing_event;
   const std::string other = instead == nullptr ? "" : OtherCall(analysis, incident, *instead);
+  const uint64_t showed_at = incident.Of<CallDetails>().showed_at;
   if (incident.tie) {
     const std::vector<int32_t>& made = divergence.skipped ? agreeing : deviating;
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
@@ -169,7 +170,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
         divergence.order_open
             ? fmt::format("{} went on to {} instead of {}", RanksPhrase(deviating), other, call)
             : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
-    if (incident.what == Incident::What::kShift) {
+    if (incident.what == Incident::What::kShift || showed_at != 0) {
       finding.title += "; since then its calls match the wrong calls of the other ranks";
     } else if (!finding.waiting.empty()) {
       finding.title += fmt::format("; {} {} in it", RanksPhrase(finding.waiting),
@@ -186,6 +187,13 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
     finding.why += fmt::format("; from there on the histories are equal when shifted by {} call{}",
                                incident.Of<CallDetails>().shifted_by,
                                incident.Of<CallDetails>().shifted_by == 1 ? "" : "s");
+  }
+  if (showed_at != 0) {
+    finding.notes.push_back(fmt::format(
+        "no rank waited there, as both sides made a call of one kind; it showed at #{}: {} called "
+        "{}, {} {}",
+        showed_at, RanksPhrase(deviating), incident.mismatch.deviating_value, RanksPhrase(agreeing),
+        incident.mismatch.agreeing_value));
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));

@@ -107,6 +107,8 @@ class SiteList {
       return site;
     }
     const bool stands = incident_.hangs || incident_.what == What::kTimedOut;
+    // Both calls returned: the ranks wait in later ones.
+    if (incident_.Of<CallDetails>().showed_at != 0) site.role = Site::Role::kOther;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
     if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
     return site;
