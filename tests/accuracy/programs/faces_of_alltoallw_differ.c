@@ -2,7 +2,7 @@
 // type that it sends to rank 0 one row too high.
 //
 // job: ranks=4 outcome=failed
-// expect: kind=count-mismatch|datatype-mismatch culprits=2|0,2
+// expect: kind=datatype-mismatch|count-mismatch culprits=2|0,2
 // says: MPI_Alltoallw
 #include <mpi.h>
 #include <stdio.h>
