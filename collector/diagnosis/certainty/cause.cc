@@ -68,6 +68,12 @@ bool HasCollective(const Case& of) {
   });
 }
 
+// That one end is wrong, and not the other, is a conclusion.
+bool ChoosesAnEnd(const Case& of) {
+  return of.incident.what == Incident::What::kStray &&
+         of.incident.Of<StrayDetails>().reason != StrayDetails::Reason::kEverywhere;
+}
+
 bool MayRestOnLostOrder(const Case& of) {
   const bool on_order =
       BasisOf(of.kind) == KindBasis::kOrder || of.incident.Of<MessageDetails>().rests_on_order;
@@ -102,6 +108,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
+    {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
     {kAnyKind, RestsOnPlaces, Certainty::kSuspected},
     {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
      "it may have begun before the oldest recorded calls"},

@@ -45,6 +45,16 @@ bool AllAreStuck(const HangCase& of) {
                      [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
+// Neither the receiver can go on, nor an end that is wrong and has not left.
+bool EndsAreStuck(const HangCase& of) {
+  const std::vector<uint32_t>& wrong = of.incident.deviating;
+  return of.analysis.IsStuckStrictly(of.incident.Of<StrayDetails>().receive.process) &&
+         std::all_of(wrong.begin(), wrong.end(), [&](uint32_t p) {
+           return of.analysis.IsStuckStrictly(p) ||
+                  of.analysis.graph.processes[p].activity == Activity::kLeft;
+         });
+}
+
 // For a call that returned, the rejection is recorded; that it is why the others wait is certain
 // only if no other process can release them.
 bool RejectionIsCertain(const HangCase& of) {
@@ -248,6 +258,8 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kRounds, Always, kLikely},
     {What::kNeighborhood, OneIsStuck, kProven},
     {What::kNeighborhood, Always, kLikely},
+    {What::kStray, EndsAreStuck, kProven},
+    {What::kStray, Always, kLikely},
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
     {What::kUnreceived, Always, kLikely},

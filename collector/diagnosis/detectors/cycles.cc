@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
-#include "collector/diagnosis/detectors/near_miss.h"
 #include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/graph/components.h"
 
@@ -105,6 +104,11 @@ class CycleFinder {
       return;
     }
     const size_t processes = analysis_.graph.processes.size();
+    // So is a process whose message was sent to another rank or with another tag.
+    if (std::any_of(component.begin(), component.end(),
+                    [&](uint32_t v) { return v < processes && HasStray(incidents_, v); })) {
+      return;
+    }
     std::optional<Incident> past;
     std::optional<Incident> crossed;
     std::vector<uint32_t> by_message;
@@ -256,9 +260,6 @@ class CycleFinder {
         })) {
       return;
     }
-    const std::vector<uint32_t> mistagged = ThoseWithAnotherTag(analysis_, waiters);
-    for (const uint32_t p : mistagged) AddMessage({p}, false);
-    if (!mistagged.empty()) return;
     AddMessage(waiters, mutual);
     incidents_.back().Set<MessageDetails>().rests_on_order = rests_on_order;
   }

@@ -80,6 +80,29 @@ struct NeighborhoodDetails {
   size_t others = 0;    // number of further such edges
 };
 
+// A message that was sent and not received, and the receive that it was meant for.
+struct StrayDetails {
+  enum class Reason : uint8_t {
+    kNone,        // the records do not show which end is wrong
+    kOwnCalls,    // the rank's earlier calls there differ
+    kOtherRanks,  // those of other ranks differ
+    kUnusedTag,   // no other rank uses the tag, and other ranks use that of the other end
+    kProbed,      // the receiver had probed for any tag, and found this message
+    kEverywhere,  // it is so on all of `deviating`
+  };
+  struct End {
+    uint32_t process = kNoIndex;
+    const Event* event = nullptr;  // the call, or the initialization; nullptr: its record is lost
+    uint32_t communicator = kNoIndex;
+    int32_t tag = 0;
+  };
+  End send;
+  End receive;
+  uint32_t to = kNoIndex;    // the process that it was sent to
+  uint32_t from = kNoIndex;  // the process that the receive waits for
+  Reason reason = Reason::kNone;
+};
+
 struct EndDetails {
   std::vector<const RejectedCall*> rejected;  // kRejected: for each of `deviating`
 };
@@ -191,7 +214,7 @@ struct Incident {
   // If they do not follow from the number: the call of each of `deviating`. `agreeing` has no lines
   // then.
   std::vector<const Event*> calls;
-  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, RoundDetails,
+  std::variant<CallDetails, WaitDetails, PlaceDetails, MessageDetails, RoundDetails, StrayDetails,
                NeighborhoodDetails, EndDetails, StartDetails, LeakDetails, Lateness, DataDetails>
       details;
 
@@ -242,6 +265,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
 
 // The detectors that it calls:
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindStrays(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindDeviceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindNeighborhoods(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents);
@@ -309,6 +333,9 @@ Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift)
 // 0, the n-th start that it waits for, instead of the initialization.
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
+
+// Whether an incident of FindStrays() explains why the process waits.
+bool HasStray(const std::vector<Incident>& incidents, uint32_t process);
 
 // For processes that did not return from the incident's call: adds the other processes inside,
 // which wait for them.

@@ -25,13 +25,6 @@ struct Edge {
   }
 };
 
-// A receive from a specified rank that a rank of a ring waits in.
-struct Receive {
-  uint32_t waiter = kNoIndex;
-  int32_t tag = 0;
-  Edge edge;
-};
-
 Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to) {
   Edge edge;
   const MemberHistory* sender = analysis.HistoryOf(communicator, from);
@@ -62,48 +55,27 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
   return edge;
 }
 
-// The only receive that `process` waits in; empty if it waits for anything else as well.
-std::optional<Receive> ReceiveOf(const Analysis& analysis, uint32_t process) {
-  const std::vector<WaitDependency>& dependencies = analysis.graph.processes[process].dependencies;
-  std::optional<Receive> receive;
-  for (const WaitDependency& dependency : dependencies) {
-    if (dependency.sends) continue;
-    if (dependency.process == kNoIndex || dependency.uncounted || receive) return std::nullopt;
-    for (const Message& message : MessagesOf(analysis.Args(*dependency.event))) {
-      if (message.sends || message.tag == ring::kAnyTag) continue;
-      const uint32_t communicator = analysis.CommunicatorOf(*dependency.event);
-      receive = {process, message.tag, EdgeOf(analysis, communicator, dependency.process, process)};
-    }
+// The message that a call receives or probes for.
+std::optional<Message> ReceiveIn(const Analysis& analysis, const Event& call) {
+  for (const Message& message : MessagesOf(analysis.Args(call))) {
+    if (!message.sends && !message.matched) return message;
   }
-  return receive;
+  return std::nullopt;
 }
 
-// Whether the awaited message was sent with another tag. Either the other tag is the one of the
-// ring, which other ranks send as often, and no rank sends the awaited one; or the awaited one is
-// the ring's, and including the odd one this pair has sent no more messages than another pair.
-bool HasAnotherTag(const Receive& receive, const std::vector<Receive>& all) {
-  const auto others_wait_for = [&](int32_t tag) {
-    return std::any_of(all.begin(), all.end(), [&](const Receive& other) {
-      return other.waiter != receive.waiter && other.tag == tag;
-    });
-  };
-  const auto most_elsewhere = [&](int32_t tag) {
-    uint64_t most = 0;
-    for (const Receive& other : all) {
-      if (other.waiter != receive.waiter) most = std::max(most, Edge::Count(other.edge.sent, tag));
-    }
-    return most;
-  };
-  const uint64_t awaited = Edge::Count(receive.edge.sent, receive.tag);
-  return std::any_of(receive.edge.sent.begin(), receive.edge.sent.end(), [&](const auto& entry) {
-    const auto& [tag, count] = entry;
-    if (tag == receive.tag || !receive.edge.IsLeft(tag)) return false;
-    if (awaited == 0 && !others_wait_for(receive.tag)) {
-      return (Edge::Count(receive.edge.taken, tag) > 0 || others_wait_for(tag)) &&
-             count <= most_elsewhere(tag);
-    }
-    return others_wait_for(receive.tag) && awaited + count <= most_elsewhere(receive.tag);
+// Whether a receive ended unseen that is like this one.
+bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event& receive) {
+  if (analysis.KindOf(receive) != Kind::kIrecv) return false;
+  const Arguments& arguments = analysis.Args(receive);
+  return std::any_of(process.channels.begin(), process.channels.end(), [&](const Channel& channel) {
+    return channel.receives_unseen && channel.member == receive.member &&
+           channel.peer == arguments.root_or_peer && channel.tag == arguments.tag;
   });
+}
+
+bool Covers(const Message& pattern, const Message& message) {
+  return (pattern.peer == ring::kAnySource || pattern.peer == message.peer) &&
+         (pattern.tag == ring::kAnyTag || pattern.tag == message.tag);
 }
 
 }  // namespace
@@ -187,25 +159,75 @@ std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waite
       if (request.state != ring::RequestState::kActive) continue;
       if (const auto miss = look(dependency.process, request.event)) return miss;
     }
+    for (const Event& event : receiver.p2p) {
+      if (!MayHaveFreed(analysis, receiver, event)) continue;
+      std::optional<NearMiss> miss = look(dependency.process, event);
+      if (!miss) continue;
+      miss->freed = true;
+      const Edge edge = EdgeOf(analysis, miss->communicator, waiter, dependency.process);
+      if (Edge::Count(edge.sent, miss->tag) == 0) return miss;
+    }
   }
   return elsewhere;
 }
 
-std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
-                                          const std::vector<uint32_t>& ring) {
-  std::vector<Receive> receives;
-  for (const uint32_t p : ring) {
-    if (std::optional<Receive> receive = ReceiveOf(analysis, p)) {
-      receives.push_back(std::move(*receive));
+std::optional<StolenMessage> FindStolenMessage(const Analysis& analysis, uint32_t waiter,
+                                               const Event& call) {
+  const std::optional<Message> awaited = ReceiveIn(analysis, call);
+  if (!awaited) return std::nullopt;
+  StolenMessage stolen;
+  const std::vector<Event>& events = analysis.trace.processes[waiter].p2p;
+  for (const Event& event : events) {
+    if (event.thread == call.thread && event.start_ns < call.start_ns) {
+      const std::optional<Message> found = ReceiveIn(analysis, event);
+      const bool probes = found && found->probes && event.member == call.member &&
+                          analysis.Args(event).operation != Operation::kMprobe;
+      stolen.probe = probes && Covers(*found, *awaited) ? &event : nullptr;
     }
   }
-  std::vector<uint32_t> those;
-  for (const Receive& receive : receives) {
-    if (HasAnotherTag(receive, receives)) those.push_back(receive.waiter);
+  if (stolen.probe == nullptr) return std::nullopt;
+  for (const Event& event : events) {
+    if (event.thread == call.thread || event.member != call.member) continue;
+    if (event.end_ns == kNoTime || event.end_ns < stolen.probe->start_ns) continue;
+    const std::optional<Message> taken = ReceiveIn(analysis, event);
+    if (taken && !taken->probes && Covers(*taken, *awaited)) stolen.receive = &event;
   }
-  // A difference that all of them have is how the program works.
-  if (those.size() == ring.size()) those.clear();
-  return those;
+  return stolen.receive == nullptr ? std::nullopt : std::optional(stolen);
+}
+
+const Event* FindGreedyReceive(const Analysis& analysis, uint32_t waiter, const Event& call) {
+  const std::optional<Message> awaited = ReceiveIn(analysis, call);
+  const Process& process = analysis.trace.processes[waiter];
+  const bool lost = std::any_of(process.threads.begin(), process.threads.end(),
+                                [](const Thread& thread) { return thread.lost_p2p != 0; });
+  if (!awaited || awaited->peer < 0 || awaited->tag == ring::kAnyTag || lost) return nullptr;
+  const Event* greedy = nullptr;
+  uint64_t named = 0;
+  for (const Event& event : process.p2p) {
+    const Kind kind = analysis.KindOf(event);
+    // These receive without an event for each message that names its source.
+    if (kind == Kind::kPersistentP2p || kind == Kind::kMrecv || kind == Kind::kImrecv) {
+      return nullptr;
+    }
+    const std::optional<Message> taken = ReceiveIn(analysis, event);
+    if (!taken || taken->probes || event.member != call.member || event.end_ns == kNoTime) continue;
+    if (taken->peer == awaited->peer && taken->tag == awaited->tag) {
+      ++named;
+    } else if (taken->peer == ring::kAnySource && Covers(*taken, *awaited)) {
+      greedy = &event;
+    }
+  }
+  uint64_t received = 0;
+  for (const Channel& channel : process.channels) {
+    if (channel.member != call.member || channel.tag != awaited->tag) continue;
+    if (channel.peer == awaited->peer) received += channel.received;
+  }
+  return received > named ? greedy : nullptr;
+}
+
+bool IsLeftOver(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to,
+                int32_t tag) {
+  return EdgeOf(analysis, communicator, from, to).IsLeft(tag);
 }
 
 }  // namespace rollcall

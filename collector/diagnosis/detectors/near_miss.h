@@ -14,6 +14,7 @@ struct NearMiss {
   uint32_t other = kNoIndex;  // the process that sent it, or that posted the receive
   uint32_t communicator = kNoIndex;
   int32_t tag = 0;
+  bool freed = false;  // a posted receive: its request was freed or cancelled, and took nothing
 };
 
 // The message that differs from the one that `waiter` waits for in `call` in one respect: tag,
@@ -25,11 +26,23 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
 std::optional<NearMiss> FindNearReceive(const Analysis& analysis, uint32_t waiter,
                                         const Event& call);
 
-// For ranks that wait for each other's messages in a ring: returns the ranks whose awaited message
-// was sent with another tag than they wait for. This is the cause of the ring. Empty if that is not
-// certain: a message with another tag may also be received later.
-std::vector<uint32_t> ThoseWithAnotherTag(const Analysis& analysis,
-                                          const std::vector<uint32_t>& ring);
+// A message that a probe found and another thread then received.
+struct StolenMessage {
+  const Event* probe = nullptr;
+  const Event* receive = nullptr;
+};
+
+// Whether a probe right before the receive `call` of `waiter` may have found such a message.
+std::optional<StolenMessage> FindStolenMessage(const Analysis& analysis, uint32_t waiter,
+                                               const Event& call);
+
+// A receive from any source that took a message of the rank that `waiter` waits for in `call`: more
+// were received from it than receives named it. nullptr if there is none.
+const Event* FindGreedyReceive(const Analysis& analysis, uint32_t waiter, const Event& call);
+
+// Whether a message with the tag was certainly sent, and neither received nor posted for.
+bool IsLeftOver(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to,
+                int32_t tag);
 
 }  // namespace rollcall
 

@@ -226,7 +226,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
     // If it waits for several events, one may have happened: that is enough for a Waitany only.
-    if (!analysis.Waits(p) || (view.any && view.released)) continue;
+    if (!analysis.Waits(p) || (view.any && view.released) || HasStray(*incidents, p)) continue;
     const WaitGraph& graph = analysis.graph;
     const WaitDependency* own = graph.OwnUnmarked(p);
     if (own != nullptr && analysis.IsStuck(p)) gatherer->AddMessage(What::kMessage, p, *own, {});
@@ -409,6 +409,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     LookAtNode(analysis, node, &gatherer, incidents);
   }
   for (Incident& incident : *incidents) CountThoseOnTheirWay(analysis, &incident);
+  FindStrays(analysis, incidents);
   LookAtMessages(analysis, &gatherer, incidents);
   LookAtCancelled(analysis, incidents);
   FindCycles(analysis, incidents);

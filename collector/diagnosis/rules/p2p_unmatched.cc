@@ -45,13 +45,102 @@ std::string NearMissText(const Analysis& analysis, uint32_t waiter, const Event&
   const std::string other = itself ? "it" : fmt::format("rank {}", analysis.RankOf(miss->other));
   if (posted) {
     return fmt::format(
-        "near miss: {} has posted a receive from it with {}{}, which waits; it sends {}{}", other,
+        "near miss: {} has posted a receive from it with {}{}, {}; it sends {}{}", other,
         miss->tag == ring::kAnyTag ? "any tag" : fmt::format("tag {}", miss->tag),
-        on(miss->communicator), Awaited(analysis, call), on(wanted));
+        on(miss->communicator), miss->freed ? "and freed its request" : "which waits",
+        Awaited(analysis, call), on(wanted));
   }
   return fmt::format("near miss: {} sent {} tag {}{}, which no rank received; it waits for {}{}",
                      other, itself ? "itself" : "it", miss->tag, on(miss->communicator),
                      Awaited(analysis, call), on(wanted));
+}
+
+std::string StrayReason(const Analysis& analysis, const StrayDetails& details, bool sends,
+                        const std::string& sent, const std::string& awaited) {
+  using enum StrayDetails::Reason;
+  const int32_t rank = analysis.RankOf(sends ? details.send.process : details.receive.process);
+  const std::string& wrong = sends ? sent : awaited;
+  const std::string& right = sends ? awaited : sent;
+  switch (details.reason) {
+    case kOwnCalls:
+      return fmt::format("the earlier calls of rank {} at this place had {}, and not {}", rank,
+                         right, wrong);
+    case kOtherRanks:
+      return fmt::format("the calls of other ranks at this place suggest {}, and not {}", right,
+                         wrong);
+    case kUnusedTag:
+      return fmt::format("other ranks make the other call as this one, and no rank {} {}",
+                         sends ? "receives" : "sends", wrong);
+    case kProbed:
+      return fmt::format("rank {} probed for more than this right before, and {} is what it found",
+                         rank, sent);
+    case kEverywhere:
+      return "each of them waits for a message that its peer sent otherwise";
+    case kNone:
+      break;
+  }
+  return "the two calls do not match; which of them is wrong is not recorded";
+}
+
+// A message and the receive that it was meant for differ in one respect.
+Finding JudgeStray(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
+  const StrayDetails& details = incident.Of<StrayDetails>();
+  const int32_t sender = analysis.RankOf(details.send.process);
+  const int32_t receiver = analysis.RankOf(details.receive.process);
+  const bool sends = incident.deviating.front() == details.send.process;
+  std::string sent;
+  std::string awaited;
+  if (details.to != details.receive.process) {
+    sent = fmt::format("rank {}", analysis.RankOf(details.to));
+    awaited = fmt::format("rank {}", receiver);
+    finding.title = fmt::format("rank {} sent tag {} to {}, and {} waits for it", sender,
+                                details.send.tag, sent, awaited);
+  } else if (details.from != details.send.process) {
+    sent = fmt::format("rank {}", sender);
+    awaited = fmt::format("rank {}", analysis.RankOf(details.from));
+    finding.title = fmt::format("rank {} waits for tag {} from {}, and {} sent it", receiver,
+                                details.receive.tag, awaited, sent);
+  } else {
+    const bool tags = details.send.communicator == details.receive.communicator;
+    const auto text = [&](const StrayDetails::End& end) {
+      return tags ? fmt::format("tag {}", end.tag)
+                  : fmt::format("tag {} on {}", end.tag,
+                                analysis.CommunicatorName(end.communicator));
+    };
+    sent = text(details.send);
+    awaited = text(details.receive);
+    finding.title = fmt::format("rank {} sent {}, and rank {} waits for {} from it", sender, sent,
+                                receiver, awaited);
+  }
+  if (details.reason != StrayDetails::Reason::kNone && incident.deviating.size() > 1) {
+    finding.title += fmt::format("; so it is for {}", RanksPhrase(finding.culprits));
+  }
+  finding.why = StrayReason(analysis, details, sends, sent, awaited);
+  finding.fix = "use the same tag and communicator in both calls, and the rank of the other one";
+  return finding;
+}
+
+// Why a message that was sent may be missing.
+std::string TakenText(const Analysis& analysis, uint32_t waiter, const Event& call) {
+  const auto place = [&](const Event& event) {
+    const std::string text = PlaceText(analysis.sites.UserFrame(event.call_path));
+    return OperationName(analysis.Op(event)) + (text.empty() ? "" : " at " + text);
+  };
+  if (const auto stolen = FindStolenMessage(analysis, waiter, call)) {
+    return fmt::format(
+        "possible cause: {} found a message, and another thread received it before this one, in "
+        "{}: "
+        "use MPI_Mprobe and MPI_Mrecv",
+        place(*stolen->probe), place(*stolen->receive));
+  }
+  if (const Event* greedy = FindGreedyReceive(analysis, waiter, call)) {
+    return fmt::format(
+        "possible cause: {} receives from any rank, and took a message of the rank that this one "
+        "waits for: use a tag of its own",
+        place(*greedy));
+  }
+  return "";
 }
 
 // All ranks finalized, and a message was sent and never received.
@@ -185,6 +274,7 @@ Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
 std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Incident& incident,
                                          const Divergence&) {
   if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
+  if (incident.what == Incident::What::kStray) return JudgeStray(analysis, incident);
   if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
   if (incident.what == Incident::What::kRounds &&
       (incident.tie || incident.Of<RoundDetails>().others != 0 ||
@@ -227,6 +317,8 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
   std::string near_miss = NearMissText(analysis, waiter, *incident.deviating_event);
   if (!near_miss.empty()) finding.notes.push_back(std::move(near_miss));
+  std::string taken = TakenText(analysis, waiter, *incident.deviating_event);
+  if (!taken.empty()) finding.notes.push_back(std::move(taken));
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "smaller messages, which MPI buffers, hide it: the send then returns");

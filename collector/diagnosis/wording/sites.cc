@@ -101,7 +101,9 @@ class SiteList {
             incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
-    if (culprit && (incident_.what == What::kRejected || incident_.what == What::kNeighborhood)) {
+    const bool is_wrong = incident_.what == What::kRejected || incident_.what == What::kStray ||
+                          incident_.what == What::kNeighborhood;
+    if (is_wrong && culprit) {
       site.role = Site::Role::kCulprit;
       site.what = CallText(analysis_, *event);
       return site;
@@ -122,8 +124,9 @@ class SiteList {
     }
     if (!incident_.calls.empty()) {
       const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
-      if (at == incident_.deviating.end() &&
-          (incident_.what == What::kRejected || incident_.what == What::kNeighborhood)) {
+      const bool waits = incident_.what == What::kRejected || incident_.what == What::kStray ||
+                         incident_.what == What::kNeighborhood;
+      if (at == incident_.deviating.end() && waits) {
         return analysis_.CurrentEvent(process);
       }
       return at == incident_.deviating.end()

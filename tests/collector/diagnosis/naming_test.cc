@@ -123,5 +123,28 @@ TEST(Naming, CulpritIsGoneAfterATerminatingExceptionOrAbort) {
   EXPECT_TRUE(Golden("exception_and_mpi_abort").first.culprit_gone);
 }
 
+// A trace as text counts a receive from any rank as one whose source is not known.
+TEST(Naming, NamesAReceiveFromAnyRankThatTookTheMessage) {
+  Trace trace = verdict_case::Parse(
+      "ranks 3\n"
+      "1: Send 1xMPI_INT peer=0 tag=9 @ main:40\n"
+      "0: Recv 1xMPI_INT peer=any tag=9 @ main:20\n"
+      "2: Send 1xMPI_INT peer=0 tag=9 @ main:42\n"
+      "0: waits in Recv 1xMPI_INT peer=1 tag=9 @ main:22\n"
+      "1,2: waits in Barrier @ main:50\n");
+  const auto note = [&trace] {
+    std::string all;
+    for (const Finding& finding : Diagnose(trace).findings) {
+      for (const std::string& text : finding.notes) all += text + "\n";
+    }
+    return all;
+  };
+  EXPECT_EQ(note(), "");
+  for (Channel& channel : trace.processes[0].channels) channel.peer = 1;
+  EXPECT_THAT(note(), HasSubstr("possible cause: MPI_Recv at app.c:20 receives from any rank"));
+  for (Channel& channel : trace.processes[0].channels) channel.peer = 2;
+  EXPECT_THAT(note(), Not(HasSubstr("possible cause")));
+}
+
 }  // namespace
 }  // namespace rollcall

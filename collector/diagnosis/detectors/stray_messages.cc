@@ -1,0 +1,577 @@
+// Finds sends and receives that were meant for each other, and of which one names another tag,
+// peer or communicator: a rank waits for a message that was not sent, and a message lies there
+// that differs from it in one respect and is not received. The end that is wrong is the one that
+// differs from its own earlier calls at the same call site, or from those of other ranks.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/model/message_counts.h"
+#include "collector/model/messages.h"
+
+namespace rollcall {
+namespace {
+
+// One call, or one initialization of a persistent request, that sends or receives.
+struct Use {
+  uint32_t process = kNoIndex;
+  const Event* event = nullptr;
+  uint32_t communicator = kNoIndex;
+  int32_t rank = 0;  // of the process, in the communicator
+  int32_t peer = 0;
+  int32_t tag = 0;
+
+  bool IsLike(const Use& other) const {
+    return communicator == other.communicator && peer == other.peer && tag == other.tag;
+  }
+};
+
+// A message that a process waits for, and that was not sent.
+struct Awaited {
+  Use receive;
+  uint32_t sender = kNoIndex;
+};
+
+using Reason = StrayDetails::Reason;
+
+struct Stray {
+  StrayDetails details;
+  const Event* wrong = nullptr;  // the call of the end that is wrong
+  bool sender_is_wrong = false;
+
+  uint32_t culprit() const {
+    return sender_is_wrong ? details.send.process : details.receive.process;
+  }
+};
+
+class StrayFinder {
+ public:
+  explicit StrayFinder(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {}
+
+  std::vector<Incident> Find() {
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      if (analysis_.IsStuck(p)) AddAwaited(p);
+    }
+    if (all_.empty()) return {};
+    CollectUses();
+    std::vector<Stray> by_peers;
+    std::vector<Stray> undecided;
+    for (const Awaited& awaited : all_) {
+      std::optional<Stray> stray = ByOwnCalls(awaited);
+      if (!stray) stray = ByTagsOfOthers(awaited);
+      if (stray) {
+        Add(*stray);
+      } else if ((stray = ByPeersOfOthers(awaited))) {
+        by_peers.push_back(*stray);
+      } else if ((stray = Undecided(awaited))) {
+        undecided.push_back(*stray);
+      }
+    }
+    if (!incidents_.empty()) return std::move(incidents_);
+    // If the peers of several ranks are unlike the others', the others show nothing.
+    if (std::all_of(by_peers.begin(), by_peers.end(), [&](const Stray& stray) {
+          return stray.culprit() == by_peers.front().culprit();
+        })) {
+      for (const Stray& stray : by_peers) Add(stray);
+    }
+    if (by_peers.empty()) AddUndecided(undecided);
+    return std::move(incidents_);
+  }
+
+ private:
+  using Site = std::pair<uint32_t, bool>;  // CallSites::Id(), and whether it sends
+  // The calls of one process at a site.
+  struct Calls {
+    std::vector<Use> all;
+    std::vector<Use> kinds;  // the first ones that are not alike
+  };
+  static constexpr size_t kMaxKinds = 64;
+
+  void AddAwaited(uint32_t p) {
+    for (const WaitDependency& dependency : analysis_.graph.processes[p].dependencies) {
+      if (dependency.sends || dependency.process == kNoIndex || dependency.process == p) continue;
+      if (dependency.uncounted || dependency.unmarked != 0) continue;
+      const bool left = analysis_.graph.processes[dependency.process].activity == Activity::kLeft;
+      if (!left && !analysis_.IsStuck(dependency.process)) continue;
+      for (const Message& message : MessagesOf(analysis_.Args(*dependency.event))) {
+        if (message.sends || message.partitioned) continue;
+        all_.push_back({UseOf(p, MadeBy(p, *dependency.event), message), dependency.process});
+      }
+    }
+  }
+
+  // For a persistent request the initialization, which names the message; it may be lost.
+  const Event& MadeBy(uint32_t p, const Event& event) const {
+    if (analysis_.KindOf(event) != Kind::kPersistentP2p) return event;
+    for (const Event& made : trace_.processes[p].p2p) {
+      if (made.request == event.request && analysis_.KindOf(made) == Kind::kPersistentP2p) {
+        return made;
+      }
+    }
+    return event;
+  }
+
+  Use UseOf(uint32_t p, const Event& event, const Message& message) const {
+    const Member& member = trace_.members[event.member];
+    return {p, &event, member.communicator, member.rank, message.peer, message.tag};
+  }
+
+  void CollectUses() {
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      const Process& process = trace_.processes[p];
+      if (process.device) continue;
+      for (const Event& event : process.p2p) AddUse(p, event);
+      for (const OpenCall& call : process.open_calls) {
+        if (process.p2p.empty() || call.event.start_ns > process.p2p.back().start_ns) {
+          AddUse(p, call.event);
+        }
+      }
+    }
+  }
+
+  void AddUse(uint32_t p, const Event& event) {
+    const uint32_t site = analysis_.sites.Id(event.call_path);
+    if (event.member == kNoIndex || site == 0 || IsPoll(analysis_.KindOf(event))) return;
+    for (const Message& message : MessagesOf(analysis_.Args(event))) {
+      if (message.matched || message.peer == ring::kAnySource) continue;
+      Calls& calls = sites_[{site, message.sends}][p];
+      calls.all.push_back(UseOf(p, event, message));
+      const auto is_like = [&](const Use& use) { return use.IsLike(calls.all.back()); };
+      if (calls.kinds.size() < kMaxKinds &&
+          std::none_of(calls.kinds.begin(), calls.kinds.end(), is_like)) {
+        calls.kinds.push_back(calls.all.back());
+      }
+      sites_of_[p].insert({site, message.sends});
+    }
+  }
+
+  uint32_t PeerOf(const Use& use) const {
+    const Process& process = trace_.processes[use.process];
+    const std::vector<int32_t>& peers =
+        PeerRanks(trace_.communicators[use.communicator], process.rank);
+    if (use.peer < 0 || static_cast<size_t>(use.peer) >= peers.size()) return kNoIndex;
+    return ProcessOf(trace_, process.world, peers[static_cast<size_t>(use.peer)]);
+  }
+
+  bool IsLeft(const Use& send) const {
+    const uint32_t to = PeerOf(send);
+    return to != kNoIndex && IsLeftOver(analysis_, send.communicator, send.process, to, send.tag);
+  }
+
+  // --- By the calls that the process made before.
+
+  // The calls of a process at one site repeat with a period, which may be several: a loop over
+  // neighbors. The first one that differs, and the one that was its turn.
+  std::optional<std::pair<Use, Use>> Deviation(uint32_t p, const Site& site) const {
+    constexpr size_t kMaxPeriod = 64;
+    const std::vector<Use>& own = sites_.at(site).at(p).all;
+    size_t best = 0;
+    size_t period = 0;
+    for (size_t k = 1; k <= std::min(own.size() / 2, kMaxPeriod); ++k) {
+      size_t end = k;
+      while (end < own.size() && own[end].IsLike(own[end - k])) ++end;
+      if (end > best) std::tie(best, period) = std::pair(end, k);
+    }
+    if (period == 0 || best == own.size() || best < 2 * period) return std::nullopt;
+    return std::pair(own[best], own[best - period]);
+  }
+
+  std::optional<Stray> ByOwnCalls(const Awaited& awaited) {
+    const Use& receive = awaited.receive;
+    for (const bool sends : {true, false}) {
+      const uint32_t p = sends ? awaited.sender : receive.process;
+      for (const Site& site : sites_of_[p]) {
+        if (site.second != sends) continue;
+        const auto deviation = Deviation(p, site);
+        if (!deviation) continue;
+        const auto& [actual, usual] = *deviation;
+        const Use& missing = sends ? usual : actual;  // the message that is awaited
+        const Use& left = sends ? actual : usual;     // the one that lies there
+        if (missing.communicator != receive.communicator || missing.tag != receive.tag) continue;
+        if (PeerOf(missing) != (sends ? receive.process : awaited.sender)) continue;
+        const Use message = sends ? left : Reversed(left);
+        if (!IsLeft(message)) continue;
+        return Make(awaited, message, sends, *actual.event, Reason::kOwnCalls);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The send that a receive takes.
+  Use Reversed(const Use& receive) const {
+    Use send = receive;
+    send.process = PeerOf(receive);
+    std::swap(send.rank, send.peer);
+    send.event = nullptr;
+    return send;
+  }
+
+  // --- By the calls that other ranks make at the same site.
+
+  enum class Fit { kUnknown, kUsual, kOdd };
+
+  // How many other processes have this tag at the site of `use`: the same number, or at least
+  // `enough` one with the same distance from their own rank, or from the peer's.
+  size_t TagSupport(const Use& use, bool sends, int32_t tag, size_t enough) const {
+    std::array<std::set<uint32_t>, 3> by_model;
+    VisitOthers(use, sends, [&](const Use& other) {
+      if (other.communicator != use.communicator) return;
+      if (other.tag == tag) by_model[0].insert(other.process);
+      if (other.tag - other.rank == tag - use.rank) by_model[1].insert(other.process);
+      if (other.tag - other.peer == tag - use.peer) by_model[2].insert(other.process);
+    });
+    const size_t by_distance = std::max(by_model[1].size(), by_model[2].size());
+    return std::max(by_model[0].size(), by_distance >= enough ? by_distance : 0);
+  }
+
+  // One other rank fits any distance: it may clear a tag, but not accuse one.
+  Fit TagFit(const Use& use, bool sends, int32_t wanted) const {
+    if (TagSupport(use, sends, wanted, 2) > TagSupport(use, sends, use.tag, 1)) return Fit::kOdd;
+    if (TagSupport(use, sends, use.tag, 2) > TagSupport(use, sends, wanted, 1)) return Fit::kUsual;
+    return Fit::kUnknown;
+  }
+
+  // The same for peers, by peer: the same rank, or one at the same distance in a ring of all ranks.
+  std::map<int32_t, size_t> PeersShown(const Use& use, bool sends) const {
+    const auto size = static_cast<int32_t>(trace_.communicators[use.communicator].ranks.size());
+    std::map<int32_t, std::set<uint32_t>> equal;
+    std::map<int32_t, std::set<uint32_t>> distant;
+    VisitOthers(use, sends, [&](const Use& other) {
+      if (other.communicator != use.communicator) return;
+      equal[other.peer].insert(other.process);
+      const int32_t peer = (use.rank + other.peer - other.rank + size) % size;
+      distant[peer].insert(other.process);
+    });
+    std::map<int32_t, size_t> shown;
+    for (const auto* model : {&equal, &distant}) {
+      for (const auto& [peer, processes] : *model) {
+        shown[peer] = std::max(shown[peer], processes.size());
+      }
+    }
+    return shown;
+  }
+
+  Fit CommunicatorFit(const Use& use, bool sends, uint32_t wanted) const {
+    std::set<uint32_t> as_here;
+    std::set<uint32_t> as_wanted;
+    VisitOthers(use, sends, [&](const Use& other) {
+      if (other.communicator == use.communicator) as_here.insert(other.process);
+      if (other.communicator == wanted) as_wanted.insert(other.process);
+    });
+    return as_wanted.size() > as_here.size()   ? Fit::kOdd
+           : as_wanted.size() < as_here.size() ? Fit::kUsual
+                                               : Fit::kUnknown;
+  }
+
+  // Calls visit(use) for each kind of call that other processes make at the site of `use`.
+  template <typename Visit>
+  void VisitOthers(const Use& use, bool sends, const Visit& visit) const {
+    const auto site = sites_.find({analysis_.sites.Id(use.event->call_path), sends});
+    if (site == sites_.end()) return;
+    for (const auto& [process, calls] : site->second) {
+      if (process == use.process) continue;
+      for (const Use& other : calls.kinds) visit(other);
+    }
+  }
+
+  // The last call that sent a message of this kind.
+  const Use* LastSend(uint32_t from, const Use& like) const {
+    const Use* last = nullptr;
+    const auto sites = sites_of_.find(from);
+    if (sites == sites_of_.end()) return nullptr;
+    for (const Site& site : sites->second) {
+      if (!site.second) continue;
+      for (const Use& use : sites_.at(site).at(from).all) {
+        if (!use.IsLike(like)) continue;
+        if (last == nullptr || use.event->start_ns > last->event->start_ns) last = &use;
+      }
+    }
+    return last;
+  }
+
+  // What the sender of an awaited message sent to its receiver instead, and is left: with another
+  // tag, or on another communicator.
+  std::vector<Use> SentInstead(const Awaited& awaited) const {
+    std::vector<Use> sent;
+    const Use& receive = awaited.receive;
+    for (const Channel& channel : trace_.processes[awaited.sender].channels) {
+      if (channel.member == kNoIndex || channel.sent == 0 || channel.tag == ring::kAnyTag) continue;
+      const Member& member = trace_.members[channel.member];
+      const bool same_tag = receive.tag == ring::kAnyTag || channel.tag == receive.tag;
+      if ((member.communicator != receive.communicator) != same_tag) continue;
+      const Use like{awaited.sender, nullptr,      member.communicator,
+                     member.rank,    channel.peer, channel.tag};
+      if (PeerOf(like) != receive.process || !IsLeft(like)) continue;
+      const Use* last = LastSend(awaited.sender, like);
+      sent.push_back(last == nullptr ? like : *last);
+    }
+    return sent;
+  }
+
+  std::optional<Stray> ByTagsOfOthers(const Awaited& awaited) {
+    std::vector<Stray> all;
+    for (const Use& sent : SentInstead(awaited)) {
+      if (std::optional<Stray> stray = JudgePair(awaited, sent)) all.push_back(*stray);
+    }
+    // If several messages would explain it, none does.
+    return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
+  }
+
+  // Which end of a pair with different tags, or on different communicators, differs from the ranks
+  // that make the same call.
+  std::optional<Stray> JudgePair(const Awaited& awaited, const Use& sent) {
+    const Use& receive = awaited.receive;
+    const bool tags = sent.tag != receive.tag && receive.tag != ring::kAnyTag;
+    const auto fit = [&](const Use& use, bool sends, const Use& other) {
+      return tags ? TagFit(use, sends, other.tag) : CommunicatorFit(use, sends, other.communicator);
+    };
+    const Fit send_fit = sent.event == nullptr ? Fit::kUnknown : fit(sent, true, receive);
+    const Fit receive_fit = fit(receive, false, sent);
+    if (send_fit == Fit::kOdd && receive_fit != Fit::kOdd) {
+      return Make(awaited, sent, true, *sent.event, Reason::kOtherRanks);
+    }
+    if (receive_fit == Fit::kOdd && send_fit != Fit::kOdd) {
+      return Make(awaited, sent, false, *receive.event, Reason::kOtherRanks);
+    }
+    if (!tags) return std::nullopt;
+    // A tag that only one end uses is wrong if the other end's is confirmed by other ranks.
+    if (receive_fit == Fit::kUsual && send_fit == Fit::kUnknown && sent.event != nullptr &&
+        !IsReceived(sent.communicator, sent.tag) && IsSent(receive.communicator, receive.tag) &&
+        !HasSent(awaited) && !IsSentByAnother(awaited)) {
+      return Make(awaited, sent, true, *sent.event, Reason::kUnusedTag);
+    }
+    if (send_fit == Fit::kUsual && receive_fit == Fit::kUnknown &&
+        !IsSent(receive.communicator, receive.tag)) {
+      return Make(awaited, sent, false, *receive.event, Reason::kUnusedTag);
+    }
+    if (HasProbed(receive, sent)) {
+      return Make(awaited, sent, false, *receive.event, Reason::kProbed);
+    }
+    return std::nullopt;
+  }
+
+  // Whether the thread that waits for a message probed right before, and found what was sent.
+  bool HasProbed(const Use& receive, const Use& sent) const {
+    const std::vector<Event>& events = trace_.processes[receive.process].p2p;
+    const auto last = std::find_if(events.rbegin(), events.rend(), [&](const Event& event) {
+      return event.thread == receive.event->thread && event.start_ns < receive.event->start_ns;
+    });
+    if (last == events.rend() || last->member == kNoIndex) return false;
+    for (const Message& message : MessagesOf(analysis_.Args(*last))) {
+      const bool peer = message.peer == ring::kAnySource || message.peer == sent.rank;
+      const bool tag = message.tag == ring::kAnyTag || message.tag == sent.tag;
+      if (!message.probes || !peer || !tag) continue;
+      return trace_.members[last->member].communicator == sent.communicator;
+    }
+    return false;
+  }
+
+  template <typename Predicate>
+  bool AnyChannel(uint32_t communicator, const Predicate& predicate) const {
+    for (const Process& process : trace_.processes) {
+      for (const Channel& channel : process.channels) {
+        if (channel.member == kNoIndex) continue;
+        if (trace_.members[channel.member].communicator != communicator) continue;
+        if (predicate(channel)) return true;
+      }
+    }
+    return false;
+  }
+  bool IsSent(uint32_t communicator, int32_t tag) const {
+    return AnyChannel(communicator, [tag](const Channel& channel) {
+      return channel.sent != 0 && (channel.tag == tag || channel.tag == ring::kAnyTag);
+    });
+  }
+  bool IsReceived(uint32_t communicator, int32_t tag) const {
+    return AnyChannel(communicator, [tag](const Channel& channel) {
+      return (channel.received != 0 || channel.receives_unseen) &&
+             (channel.tag == tag || channel.tag == ring::kAnyTag);
+    });
+  }
+  // Whether the sender of an awaited message has sent such messages before.
+  bool HasSent(const Awaited& awaited) const {
+    const Use& receive = awaited.receive;
+    const std::vector<Channel>& channels = trace_.processes[awaited.sender].channels;
+    return std::any_of(channels.begin(), channels.end(), [&](const Channel& channel) {
+      if (channel.member == kNoIndex || channel.sent == 0 || channel.tag != receive.tag) {
+        return false;
+      }
+      const Member& member = trace_.members[channel.member];
+      return member.communicator == receive.communicator && channel.peer == receive.rank;
+    });
+  }
+
+  // The peers that a call should rather have: two or more other ranks show them, and fewer show its
+  // own. A rank that also names the right one there loops over its neighbors, unless the call of
+  // each other rank always has one peer: then it did so in an earlier round.
+  std::vector<int32_t> RightPeers(const Use& use, bool sends) const {
+    const std::map<int32_t, size_t> shown = PeersShown(use, sends);
+    const auto own = shown.find(use.peer);
+    const size_t support = std::max<size_t>(own == shown.end() ? 0 : own->second, 1);
+    bool one_peer_each = true;
+    std::map<uint32_t, int32_t> peers;
+    VisitOthers(use, sends, [&](const Use& other) {
+      one_peer_each &= peers.emplace(other.process, other.peer).first->second == other.peer;
+    });
+    const auto site = sites_.find({analysis_.sites.Id(use.event->call_path), sends});
+    const auto names = [&](int32_t peer) {
+      if (site == sites_.end() || !site->second.contains(use.process)) return false;
+      const std::vector<Use>& kinds = site->second.at(use.process).kinds;
+      return std::any_of(kinds.begin(), kinds.end(), [&](const Use& other) {
+        return other.communicator == use.communicator && other.peer == peer;
+      });
+    };
+    std::vector<int32_t> right;
+    for (const auto& [peer, count] : shown) {
+      if (count > support && (one_peer_each || !names(peer))) right.push_back(peer);
+    }
+    return right;
+  }
+
+  // Whether another rank than the awaited one sent such a message, which is left.
+  bool IsSentByAnother(const Awaited& awaited) const {
+    const auto& members = analysis_.histories[awaited.receive.communicator].members;
+    return std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+      Use receive = awaited.receive;
+      receive.peer = history.member->rank;
+      return history.process != awaited.sender && IsLeft(Reversed(receive));
+    });
+  }
+
+  // A send to another rank than the one that waits for it, or a receive from another rank than the
+  // one that sent.
+  std::optional<Stray> ByPeersOfOthers(const Awaited& awaited) {
+    const Use& receive = awaited.receive;
+    std::vector<Stray> all;
+    for (const Site& site : sites_of_[awaited.sender]) {
+      if (!site.second) continue;
+      const Use* last = nullptr;
+      for (const Use& use : sites_.at(site).at(awaited.sender).all) {
+        if (use.communicator == receive.communicator && use.tag == receive.tag) last = &use;
+      }
+      if (last == nullptr || last->peer == receive.rank || !IsLeft(*last)) continue;
+      if (IsInside(last->process, *last->event)) continue;
+      if (!Contains(RightPeers(*last, true), receive.rank)) continue;
+      all.push_back(Make(awaited, *last, true, *last->event, Reason::kOtherRanks));
+    }
+    for (const int32_t peer : RightPeers(receive, false)) {
+      Use right = receive;
+      right.peer = peer;
+      const Use sent = Reversed(right);
+      if (sent.process == kNoIndex || sent.process == awaited.sender || !IsLeft(sent)) continue;
+      all.push_back(Make(awaited, sent, false, *receive.event, Reason::kOtherRanks));
+    }
+    return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
+  }
+
+  // A blocking send that has not returned may be before the right one.
+  bool IsInside(uint32_t process, const Event& send) const {
+    const OpenCall* open = analysis_.graph.processes[process].open;
+    return open != nullptr && open->event.start_ns == send.start_ns &&
+           analysis_.KindOf(open->event) == Kind::kSend;
+  }
+
+  // --- If neither decides.
+
+  // The message that the sender sent in the same exchange as the one in which it waits itself.
+  std::optional<Stray> Undecided(const Awaited& awaited) {
+    const std::vector<Use> all = SentInstead(awaited);
+    if (all.size() != 1 || all.front().event == nullptr) return std::nullopt;
+    const Event& send = *all.front().event;
+    const OpenCall* open = analysis_.graph.processes[awaited.sender].open;
+    const bool together = open != nullptr && (open->event.start_ns == send.start_ns ||
+                                              Contains(open->requests, send.request));
+    if (!together && !IsAwaitedElsewhere(all.front())) return std::nullopt;
+    return Make(awaited, all.front(), true, send, Reason::kNone);
+  }
+
+  // Another rank waits for a message with this tag, which shows that it belongs to the exchange.
+  bool IsAwaitedElsewhere(const Use& sent) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const Awaited& one) {
+      return one.receive.communicator == sent.communicator && one.receive.tag == sent.tag &&
+             one.receive.process != PeerOf(sent);
+    });
+  }
+
+  // One of the two ends is wrong; or, if it is so for several receivers, the program everywhere.
+  void AddUndecided(std::vector<Stray> undecided) {
+    const auto same = [&](const Stray& stray) {
+      return stray.details.receive.process == undecided.front().details.receive.process;
+    };
+    const bool one = std::all_of(undecided.begin(), undecided.end(), same);
+    for (Stray& stray : undecided) {
+      // A send that has not returned may be before the awaited one.
+      if (one && IsInside(stray.culprit(), *stray.wrong)) continue;
+      if (one) Add(stray);
+      stray.sender_is_wrong = false;
+      stray.wrong = stray.details.receive.event;
+      if (!one) stray.details.reason = Reason::kEverywhere;
+      Add(stray);
+    }
+  }
+
+  Stray Make(const Awaited& awaited, const Use& sent, bool sender_is_wrong, const Event& wrong,
+             Reason reason) const {
+    const auto end = [](const Use& use) {
+      return StrayDetails::End{use.process, use.event, use.communicator, use.tag};
+    };
+    Stray stray;
+    stray.details = {end(sent), end(awaited.receive), PeerOf(sent), awaited.sender, reason};
+    stray.wrong = &wrong;
+    stray.sender_is_wrong = sender_is_wrong;
+    return stray;
+  }
+
+  // One incident for all that are wrong at the same call site for the same reason.
+  void Add(const Stray& stray) {
+    const StrayDetails& details = stray.details;
+    const auto known = std::find_if(incidents_.begin(), incidents_.end(), [&](const Incident& one) {
+      return Contains(one.deviating, stray.culprit()) ||
+             (one.Of<StrayDetails>().reason == details.reason &&
+              (details.reason == Reason::kNone || details.reason == Reason::kEverywhere ||
+               analysis_.Site(*one.deviating_event) == analysis_.Site(*stray.wrong)));
+    });
+    Incident& incident = known == incidents_.end() ? incidents_.emplace_back() : *known;
+    if (stray.sender_is_wrong) incident.agreeing.push_back(details.receive.process);
+    if (Contains(incident.deviating, stray.culprit())) return;
+    incident.deviating.push_back(stray.culprit());
+    incident.calls.push_back(stray.wrong);
+    if (incident.deviating.size() > 1) return;
+    incident.what = Incident::What::kStray;
+    incident.hangs = true;
+    incident.communicator = details.receive.communicator;
+    incident.deviating_event = stray.wrong;
+    incident.details = details;
+  }
+
+  const Analysis& analysis_;
+  const Trace& trace_;
+  std::vector<Awaited> all_;
+  std::map<Site, std::map<uint32_t, Calls>> sites_;  // by process
+  std::map<uint32_t, std::set<Site>> sites_of_;
+  std::vector<Incident> incidents_;
+};
+
+}  // namespace
+
+void FindStrays(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (Incident& incident : StrayFinder(analysis).Find()) incidents->push_back(std::move(incident));
+}
+
+bool HasStray(const std::vector<Incident>& incidents, uint32_t process) {
+  return std::any_of(incidents.begin(), incidents.end(), [process](const Incident& incident) {
+    if (incident.what != Incident::What::kStray) return false;
+    const StrayDetails& details = incident.Of<StrayDetails>();
+    return details.receive.process == process || Contains(incident.agreeing, process) ||
+           Contains(incident.deviating, process);
+  });
+}
+
+}  // namespace rollcall
