@@ -2,7 +2,8 @@
 // 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
 //
 // The records do not show which rank has to act: they lack the group of a post or start, and a
-// requested lock is not yet a held lock. So nothing is derived from who waits for whom. But if no
+// requested lock is not yet a held lock. So the wait itself is not derived from who waits for whom;
+// a rank is named only if it alone keeps a lock that others wait for (window_locks.h). But if no
 // rank is left outside MPI, and nothing has moved for the time that makes a rank stalled, the job
 // hangs in these calls. Not if a rank has a thread that may be outside MPI, or waits for another
 // job.
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/window_locks.h"
 
 namespace rollcall {
 namespace {
@@ -66,15 +68,28 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
   }
   for (const World& world : analysis.trace.worlds) {
     if (!NobodyCanAnswer(analysis, world)) continue;
+    std::map<uint32_t, std::vector<uint32_t>> waiting;  // by window
+    for (const uint32_t p : world.processes) {
+      const Event* call = WaitsInWindow(analysis, p);
+      if (call != nullptr) waiting[analysis.CommunicatorOf(*call)].push_back(p);
+    }
     std::map<std::pair<uint32_t, Operation>, Incident> by_call;
     for (const uint32_t p : world.processes) {
       const Event* call = WaitsInWindow(analysis, p);
       if (call == nullptr) continue;
       const uint32_t window = analysis.CommunicatorOf(*call);
-      Incident& incident = by_call[{window, analysis.Op(*call)}];
+      const uint32_t holder = HolderOf(analysis, window, waiting[window]);
+      // One finding for all who wait for it, in whichever call.
+      const Operation operation = holder == kNoIndex ? analysis.Op(*call) : Operation::kNone;
+      Incident& incident = by_call[{window, operation}];
+      if (holder != kNoIndex) {
+        incident.deviating = {holder};
+        incident.deviating_event = analysis.CurrentEvent(holder);
+      }
       incident.what = Incident::What::kWindow;
       incident.hangs = true;
       incident.communicator = window;
+      if (p == holder) continue;
       incident.agreeing.push_back(p);
       incident.agreeing_event = call;
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/diagnosis/detectors/window_locks.h"
 #include "collector/diagnosis/rules/neighborhood.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
@@ -204,25 +205,10 @@ constexpr size_t kMaxLockNotes = 8;
 void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
   // Thousands of ranks may hold one lock each, from the same line.
   std::map<std::tuple<Operation, int32_t, std::string>, std::vector<int32_t>> holders;
-  for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
-    std::map<int32_t, const Event*> locks;  // by target; -1: all
-    for (const Event& event : analysis.trace.processes[p].p2p) {
-      if (event.member == kNoIndex) continue;
-      const Member& member = analysis.trace.members[event.member];
-      if (member.communicator != incident.communicator) continue;
-      const Arguments& arguments = analysis.Args(event);
-      const bool got = event.end_ns != kNoTime;
-      if (arguments.operation == Operation::kWin_lock && got) {
-        locks[arguments.root_or_peer] = &event;
-      }
-      if (arguments.operation == Operation::kWin_lock_all && got) locks[-1] = &event;
-      if (arguments.operation == Operation::kWin_unlock) locks.erase(arguments.root_or_peer);
-      if (arguments.operation == Operation::kWin_unlock_all) locks.erase(-1);
-    }
-    for (const auto& [target, event] : locks) {
-      std::string place = PlaceText(analysis.sites.UserFrame(event->call_path));
-      holders[{analysis.Op(*event), target, std::move(place)}].push_back(analysis.RankOf(p));
-    }
+  for (const WindowLock& lock : LocksHeld(analysis, incident.communicator)) {
+    std::string place = PlaceText(analysis.sites.UserFrame(lock.event->call_path));
+    holders[{analysis.Op(*lock.event), lock.target, std::move(place)}].push_back(
+        analysis.RankOf(lock.process));
   }
   for (auto& [lock, ranks] : holders) {
     if (finding->notes.size() >= kMaxLockNotes) {
@@ -240,14 +226,31 @@ void AddLocks(const Analysis& analysis, const Incident& incident, Finding* findi
 
 Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
-  finding.title = fmt::format("{} {} in {} on {}, and every other rank waits as well",
-                              RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
-                              OperationName(finding.operation),
-                              analysis.CommunicatorName(incident.communicator));
-  finding.why =
-      "every other rank is inside MPI as well, so that none can answer it. Which rank should have "
-      "answered is not recorded";
-  finding.fix = WindowFix(finding.operation);
+  const std::string window = analysis.CommunicatorName(incident.communicator);
+  const std::string call = OperationName(finding.operation);
+  if (incident.deviating.empty()) {
+    finding.title = fmt::format("{} {} in {} on {}, and every other rank waits as well",
+                                RanksPhrase(finding.waiting),
+                                Verb(finding.waiting, "waits", "wait"), call, window);
+    finding.why =
+        "every other rank is inside MPI as well, so that none can answer it. Which rank should "
+        "have answered is not recorded";
+    finding.fix = WindowFix(finding.operation);
+  } else {
+    const int32_t holder = finding.culprits.front();
+    const Operation stands = analysis.Op(*incident.deviating_event);
+    const bool again = stands == Operation::kWin_lock || stands == Operation::kWin_lock_all;
+    finding.title = again ? fmt::format("rank {} waits in {} on {}, which it has locked itself",
+                                        holder, OperationName(stands), window)
+                          : fmt::format("rank {} keeps a lock on {}, and {} {} in {}", holder,
+                                        window, RanksPhrase(finding.waiting),
+                                        Verb(finding.waiting, "waits", "wait"), call);
+    finding.why =
+        "no other rank holds a lock there, and every rank is inside MPI. Whether the lock excludes "
+        "others is not recorded";
+    finding.fix = again ? "unlock the window on every path, before it is locked again"
+                        : WindowFix(finding.operation);
+  }
   AddLocks(analysis, incident, &finding);
   return finding;
 }
