@@ -1,6 +1,7 @@
 #include "collector/diagnosis/graph/message_supply.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "collector/model/message_counts.h"
 
@@ -120,14 +121,17 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   });
   // Partitioned operations are matched by handle, whichever was started first: none takes another's
   // message.
-  VisitOpenReceives(receiver, communicator,
-                    [&](const Message& open, const Event& other, bool cancelled) {
-                      if (cancelled) return;
-                      const Pattern pattern{open.peer, open.tag};
-                      const bool before = pattern == wanted && other.start_ns < event.start_ns &&
-                                          !open.partitioned && !message.partitioned;
-                      if (open.matched ? wanted.Covers(pattern) : before) ++taken;
-                    });
+  VisitOpenReceives(
+      receiver, communicator, [&](const Message& open, const Event& other, bool cancelled) {
+        if (cancelled) return;
+        const Pattern pattern{open.peer, open.tag};
+        // Requests that one call started have one time.
+        const bool before =
+            pattern == wanted &&
+            std::pair(other.start_ns, other.request) < std::pair(event.start_ns, event.request) &&
+            !open.partitioned && !message.partitioned;
+        if (open.matched ? wanted.Covers(pattern) : before) ++taken;
+      });
   const bool whole = sent > taken ? IsCountedApart(receiver, communicator, wanted)
                                   : AreSendsCounted(receiver, communicator, message);
   if (!whole) return Counted::kUnknown;
