@@ -2,7 +2,7 @@
 // cannot reach the barrier, because it waits for the lock.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=4
-// expect: kind=p2p-unmatched culprits=none waiting=1 op=any seq=any
+// expect: kind=p2p-unmatched culprits=0 waiting=1 op=any seq=any
 // expect+: certainty=suspected
 #include "tests/faults/fault.h"
 
