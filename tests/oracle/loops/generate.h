@@ -35,8 +35,8 @@ enum class Innocents { kFatal, kCounted };
   FAULT(Chunk, "a further chunk of collectives", 97, 1, kFatal)              \
   FAULT(Destructor, "a destructor's barrier meets another", 89, 1, kFatal)   \
   FAULT(TagEverywhere, "a wrong tag on every rank", 97, 1, kFatal)           \
-  FAULT(Tag, "a wrong tag on one rank", 5, 4, kCounted)                      \
-  FAULT(Peer, "a wrong peer on one rank", 4, 4, kCounted)                    \
+  FAULT(Tag, "a wrong tag on one rank", 94, 1, kFatal)                       \
+  FAULT(Peer, "a wrong peer on one rank", 87, 1, kCounted)                   \
   FAULT(Table, "an odd entry in a table of counts", 97, 1, kFatal)           \
   FAULT(Neighborhood, "a neighborhood that does not agree", 97, 1, kFatal)   \
   FAULT(Server, "a server stays outside MPI", 97, 1, kFatal)                 \
