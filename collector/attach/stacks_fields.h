@@ -93,7 +93,16 @@ struct FieldsOf<FoundJob> {
 template <>
 struct FieldsOf<SourceBlocks> {
   static constexpr auto kList = std::tuple(F("file", &SourceBlocks::file, kMaxText),
-                                           F("blocks", &SourceBlocks::blocks, 1 << 16));
+                                           F("blocks", &SourceBlocks::blocks, 1 << 16),
+                                           F("flow", &SourceBlocks::flow, 1 << 16));
+};
+
+template <>
+struct FieldsOf<SourceFlow> {
+  static constexpr auto kList = std::tuple(
+      F("kind", &SourceFlow::kind, Last(SourceFlow::Kind::kEnd)),
+      F("first", &SourceFlow::first, INT32_MAX), F("last", &SourceFlow::last, INT32_MAX),
+      F("group", &SourceFlow::group, UINT32_MAX), F("condition", &SourceFlow::condition, kMaxWord));
 };
 
 template <>

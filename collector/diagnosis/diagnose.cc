@@ -18,6 +18,7 @@
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stacks.h"
+#include "collector/diagnosis/wording/caller_text.h"
 #include "collector/diagnosis/wording/data_text.h"
 #include "collector/diagnosis/wording/phases.h"
 #include "collector/diagnosis/wording/place_text.h"
@@ -44,6 +45,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
   for (const Rule rule : kRules) {
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       SettleCertainty(analysis, incident, divergence, &*finding);
+      AddCaller(analysis, incident, &*finding);
       return finding;
     }
   }

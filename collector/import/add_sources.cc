@@ -23,8 +23,8 @@ void AddSources(Trace* trace) {
     for (const SourceFrame& frame : code.frames) {
       if (!IsUserLine(frame) || files.size() == kMaxSourceFiles) continue;
       if (!files.insert(frame.file).second) continue;
-      std::optional<std::vector<SourceBlock>> blocks = ReadSourceBlocks(frame.file);
-      if (blocks) trace->sources.push_back({frame.file, std::move(*blocks)});
+      std::optional<SourceBlocks> blocks = ReadSourceBlocks(frame.file);
+      if (blocks) trace->sources.push_back(std::move(*blocks));
     }
   }
 }

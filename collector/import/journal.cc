@@ -185,6 +185,15 @@ struct ToJsonLine {
       }
       line["blocks"].push_back(std::move(one));
     }
+    for (const SourceFlow& flow : source.source.flow) {
+      Json one;
+      one["kind"] = SourceFlowName(flow.kind);
+      one["first"] = flow.first;
+      one["last"] = flow.last;
+      if (flow.group != 0) one["group"] = flow.group;
+      if (!flow.condition.empty()) one["condition"] = flow.condition;
+      line["flow"].push_back(std::move(one));
+    }
   }
 };
 
@@ -356,9 +365,12 @@ JournalEvent ReadAbsent(const Json& line) {
 JournalEvent ReadSource(const Json& line) {
   journal::Source source;
   source.source.file = Text(line, "file");
-  const auto blocks = line.find("blocks");
-  if (blocks == line.end() || !blocks->is_array()) return source;
-  for (const Json& one : *blocks) {
+  const auto list = [&line](const char* key) -> const Json& {
+    static const Json kNone = Json::array();
+    const auto found = line.find(key);
+    return found != line.end() && found->is_array() ? *found : kNone;
+  };
+  for (const Json& one : list("blocks")) {
     SourceBlock block;
     block.kind =
         Text(one, "kind", 16) == "arm" ? SourceBlock::Kind::kArm : SourceBlock::Kind::kLoop;
@@ -369,6 +381,15 @@ JournalEvent ReadSource(const Json& line) {
     block.value = Text(one, "value", 256);
     block.equal = !one.contains("equal") || Flag(one, "equal");
     source.source.blocks.push_back(std::move(block));
+  }
+  for (const Json& one : list("flow")) {
+    const std::optional<SourceFlow::Kind> kind = FindSourceFlow(Text(one, "kind", 16));
+    if (!kind) continue;  // of a newer version
+    source.source.flow.push_back({.kind = *kind,
+                                  .first = Number<int>(one, "first", 0),
+                                  .last = Number<int>(one, "last", 0),
+                                  .group = Number<uint32_t>(one, "group", 0),
+                                  .condition = Text(one, "condition", 256)});
   }
   return source;
 }

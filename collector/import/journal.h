@@ -95,7 +95,7 @@ struct Absent {
   std::string why;
 };
 
-// Only in bundles: loops and branches of a source file that is not in the bundle.
+// Only in bundles: loops, branches and exits of a source file that is not in the bundle.
 struct Source {
   SourceBlocks source;
 };

@@ -59,7 +59,7 @@ bool AreArms(const std::vector<SourceBlock>* blocks, int a, int b) {
 }  // namespace
 
 CallSites::CallSites(const Trace& trace) : trace_(trace) {
-  for (const SourceBlocks& source : trace.sources) sources_.emplace(source.file, &source.blocks);
+  for (const SourceBlocks& source : trace.sources) sources_.emplace(source.file, &source);
   std::unordered_map<std::string, uint32_t> codes;
   code_ids_.reserve(trace.codes.size());
   for (const Code& code : trace.codes) {
@@ -118,7 +118,7 @@ std::vector<const SourceFrame*> CallSites::OutermostFirst(uint32_t path) const {
   return steps;
 }
 
-const std::vector<SourceBlock>* CallSites::BlocksOf(const SourceFrame& frame) const {
+const SourceBlocks* CallSites::SourceOf(const SourceFrame& frame) const {
   const auto found = frame.line == 0 ? sources_.end() : sources_.find(frame.file);
   return found == sources_.end() ? nullptr : found->second;
 }
@@ -225,6 +225,8 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
   } else if (i > 0) {
     path_divergence.a = *a[i - 1];
     path_divergence.b = *b[i - 1];
+    path_divergence.sources_a = FindLoops(path_a, i, {}, &path_divergence.loops_a);
+    path_divergence.sources_b = FindLoops(path_b, i, {}, &path_divergence.loops_b);
   }
   return path_divergence;
 }

@@ -3,6 +3,8 @@
 #define ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +21,19 @@ struct EnclosingLoop {
   int last = 0;
 };
 
+// By what a rank left code in which another waits, as the source shows it.
+struct PathExit {
+  enum class How : uint8_t { kException, kReturn, kBreak };
+  How how = How::kException;
+  SourceFrame function = {};   // that has the statement
+  int line = 0;                // of the statement; 0: unknown, the exception came from a callee
+  std::string condition = {};  // around it, as in the source; may be empty
+  int caught = 0;              // kException: line of the handler; 0 if there is none
+  // What else in the source leads past the call: the end of a loop, or if not `certain`, a branch.
+  bool loop = false;
+  bool certain = false;
+};
+
 // Where two call paths diverge, compared from the outermost frame.
 struct PathDivergence {
   bool known = false;  // both paths are whole, and their functions have names
@@ -27,7 +42,7 @@ struct PathDivergence {
   // them. False: they diverge at one call site that called two functions (a function pointer, a
   // plug-in).
   bool branch = false;
-  size_t depth = 0;  // number of equal frames before
+  size_t depth = 0;  // of the frames where they diverge, from the outermost
   SourceFrame a;     // frames in the function where they diverge; in its caller if !branch
   SourceFrame b;
   bool a_innermost = false;  // the function where they diverge makes the MPI call of a itself
@@ -43,6 +58,9 @@ struct PathDivergence {
   bool sources_a = false;  // all sources from the divergence to the call could be read
   bool sources_b = false;
 };
+
+// Whether it is the name of a destructor of C++.
+bool IsDestructor(std::string_view function);
 
 // Keeps a reference to the trace, which must outlive it. Const methods are safe from several
 // threads.
@@ -60,6 +78,11 @@ class CallSites {
 
   PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
+  // How a rank that is at `left` came past the call at which another rank waits. Empty if the
+  // source shows no exit between them, if `left` may be in front of it, or without sources.
+  // call_exits.cc.
+  std::optional<PathExit> FindExit(uint32_t waiting, uint32_t left) const;
+
   // Whether the call was made inside the loop, with the same call path to the loop.
   bool Inside(uint32_t path, const EnclosingLoop& loop) const;
   // The innermost arm of a branch that contains the line of `frame` and not that of `other`, in the
@@ -68,10 +91,17 @@ class CallSites {
   // Whether the call is in a conditional branch inside the loop.
   bool IsConditional(const EnclosingLoop& loop) const;
 
+  // The frames of a path; owned by the trace.
+  std::vector<const SourceFrame*> OutermostFirst(uint32_t path) const;
+  // Loops, branches and exits of the frame's file; nullptr if it could not be read.
+  const SourceBlocks* SourceOf(const SourceFrame& frame) const;
+
  private:
   bool IsBlurred(const CallPath& path) const;
-  std::vector<const SourceFrame*> OutermostFirst(uint32_t path) const;
-  const std::vector<SourceBlock>* BlocksOf(const SourceFrame& frame) const;
+  const std::vector<SourceBlock>* BlocksOf(const SourceFrame& frame) const {
+    const SourceBlocks* source = SourceOf(frame);
+    return source == nullptr ? nullptr : &source->blocks;
+  }
   // Finds the loops around the call of path `a` that do not contain `b`, from the frame where the
   // paths diverge. True if all sources are available.
   bool FindLoops(uint32_t path_a, size_t divergence, const SourceFrame& b,
@@ -80,7 +110,7 @@ class CallSites {
   const Trace& trace_;
   std::vector<uint32_t> code_ids_;
   std::vector<uint32_t> ids_;
-  std::unordered_map<std::string_view, const std::vector<SourceBlock>*> sources_;
+  std::unordered_map<std::string_view, const SourceBlocks*> sources_;
 };
 
 }  // namespace rollcall

@@ -20,4 +20,20 @@ const SourceBlock* InnermostBlock(const std::vector<SourceBlock>& blocks, Source
   return innermost;
 }
 
+const SourceFlow* FunctionAround(const std::vector<SourceFlow>& flow, int line) {
+  const SourceFlow* innermost = nullptr;
+  for (const SourceFlow& one : flow) {
+    const bool around = one.kind == SourceFlow::Kind::kFunction && one.Holds(line);
+    if (around && (innermost == nullptr || innermost->Holds(one.first))) innermost = &one;
+  }
+  return innermost;
+}
+
+std::optional<SourceFlow::Kind> FindSourceFlow(std::string_view name) {
+  for (size_t i = 0; i < kSourceFlowNames.size(); ++i) {
+    if (kSourceFlowNames[i] == name) return static_cast<SourceFlow::Kind>(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace rollcall

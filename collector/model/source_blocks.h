@@ -1,10 +1,14 @@
-// Loops and branches of a source file, by line. A call path alone does not show whether a place is
-// inside a loop, or whether two places are in different arms of one branch.
+// Loops, branches and exits of a source file, by line. A call path alone does not show whether a
+// place is inside a loop, whether two places are in different arms of one branch, or how a rank may
+// have left a function.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rollcall {
@@ -26,9 +30,40 @@ struct SourceBlock {
   bool operator==(const SourceBlock&) const = default;
 };
 
+// Where control leaves a function or a loop, and where an exception is caught.
+struct SourceFlow {
+  enum class Kind : uint8_t {
+    kFunction,  // the body of a function or lambda
+    kTry,       // the body of a try that has handlers
+    kHandler,   // a catch or an except
+    kReturn,
+    kBreak,  // out of the innermost loop
+    kContinue,
+    kThrow,
+    kEnd,  // calls a function that ends the program
+  };
+  Kind kind = Kind::kFunction;
+  int first = 0;               // line number, from 1
+  int last = 0;                // inclusive
+  uint32_t group = 0;          // equal for a try and its handlers
+  std::string condition = {};  // of a statement: of the innermost arm around it; may be empty
+
+  bool Holds(int line) const { return first <= line && line <= last; }
+  bool operator==(const SourceFlow&) const = default;
+};
+
+// The names in journals and text traces.
+inline constexpr std::array<std::string_view, 8> kSourceFlowNames = {
+    "function", "try", "handler", "return", "break", "continue", "throw", "end"};
+constexpr std::string_view SourceFlowName(SourceFlow::Kind kind) {
+  return kSourceFlowNames[static_cast<size_t>(kind)];
+}
+std::optional<SourceFlow::Kind> FindSourceFlow(std::string_view name);
+
 struct SourceBlocks {
   std::string file;  // as in SourceFrame::file
   std::vector<SourceBlock> blocks;
+  std::vector<SourceFlow> flow = {};
 };
 
 // Whether both are arms, and no rank executes both in one pass.
@@ -38,6 +73,9 @@ bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 // nullptr if there is none; points into `blocks`.
 const SourceBlock* InnermostBlock(const std::vector<SourceBlock>& blocks, SourceBlock::Kind kind,
                                   int line, int other = 0);
+
+// The body of the function that contains the line; nullptr if it is unknown. Points into `flow`.
+const SourceFlow* FunctionAround(const std::vector<SourceFlow>& flow, int line);
 
 }  // namespace rollcall
 

@@ -1,4 +1,4 @@
-// Blocks of C and C++.
+// Blocks and exits of C and C++.
 #include <algorithm>
 #include <utility>
 
@@ -87,10 +87,10 @@ class Statements {
  public:
   explicit Statements(const std::vector<Token>& tokens) : tokens_(tokens) {}
 
-  std::optional<Blocks> Read() {
+  std::optional<SourceBlocks> Read() {
     while (at_ < tokens_.size() && !broken_) Statement(0);
     if (broken_) return std::nullopt;
-    return std::move(blocks_);
+    return std::move(found_);
   }
 
  private:
@@ -109,11 +109,11 @@ class Statements {
     } else if (Is("for") || Is("while")) {
       ++at_;
       Brackets(depth);
-      Statement(depth + 1);
+      Body(depth, false);
       AddLoop(line);
     } else if (Is("do")) {
       ++at_;
-      Statement(depth + 1);
+      Body(depth, false);
       if (Is("while")) {
         ++at_;
         Brackets(depth);
@@ -122,7 +122,9 @@ class Statements {
     } else if (Is("switch")) {
       ++at_;
       Brackets(depth);
-      Statement(depth + 1);
+      Body(depth, true);
+    } else if (Is("try")) {
+      Try(depth);
     } else if (Is("else")) {
       ++at_;  // its `if` is in an #if part that was left out
     } else {
@@ -130,12 +132,66 @@ class Statements {
     }
   }
 
-  void AddLoop(int first) { blocks_.push_back({.first = first, .last = LastLine()}); }
+  // Of a loop or a switch: a `break` in it leaves only that.
+  void Body(int depth, bool of_switch) {
+    const bool outer = std::exchange(in_switch_, of_switch);
+    Statement(depth + 1);
+    in_switch_ = outer;
+  }
+
+  void Try(int depth) {
+    const uint32_t group = tries_++;
+    int first = tokens_[at_++].line;
+    Statement(depth + 1);
+    AddFlow(FlowKind::kTry, first, group);
+    while (Is("catch")) {
+      first = tokens_[at_++].line;
+      Brackets(depth);
+      Statement(depth + 1);
+      AddFlow(FlowKind::kHandler, first, group);
+    }
+  }
+
+  void Function(int depth) {
+    const int first = tokens_[at_].line;
+    Block(depth);
+    AddFlow(FlowKind::kFunction, first);
+  }
+
+  void AddFlow(FlowKind kind, int first, uint32_t group = 0) {
+    found_.flow.push_back({.kind = kind, .first = first, .last = LastLine(), .group = group});
+  }
+
+  // If the next token, of the statement that begins at `begin`, leaves a function or a loop.
+  void AddExit(size_t begin) {
+    const std::string_view text = tokens_[at_].text;
+    SourceFlow exit{.first = tokens_[at_].line, .last = tokens_[at_].line};
+    const bool free = at_ == begin || std::string_view(":=!,").find(tokens_[at_ - 1].text[0]) !=
+                                          std::string_view::npos;
+    if (text == "return") {
+      exit.kind = FlowKind::kReturn;
+    } else if (text == "throw") {
+      exit.kind = FlowKind::kThrow;
+    } else if (text == "break" && !in_switch_) {
+      exit.kind = FlowKind::kBreak;
+    } else if (text == "continue") {
+      exit.kind = FlowKind::kContinue;
+    } else if (free && EndsProgram(text) && at_ + 1 < tokens_.size() &&
+               tokens_[at_ + 1].text == "(") {
+      exit.kind = FlowKind::kEnd;
+    } else {
+      return;
+    }
+    if (!conditions_.empty()) exit.condition = conditions_.back();
+    found_.flow.push_back(std::move(exit));
+  }
+
+  void AddLoop(int first) { found_.blocks.push_back({.first = first, .last = LastLine()}); }
 
   void AddArm(int first, uint32_t branch, std::string_view condition) {
     SourceBlock arm{.kind = BlockKind::kArm, .first = first, .last = LastLine(), .branch = branch};
     SetCondition(condition, &arm);
-    blocks_.push_back(std::move(arm));
+    found_.blocks.push_back(std::move(arm));
   }
 
   void If(int line, int depth) {
@@ -146,12 +202,25 @@ class Statements {
     Brackets(depth);
     std::string condition;
     for (size_t i = begin; i < at_ && i < begin + 10; ++i) condition += tokens_[i].text;
-    Statement(depth + 1);
+    Arm(depth, InBrackets(begin));
     AddArm(line, branch, condition);
     if (!Is("else")) return;
     const int other = tokens_[at_++].line;
-    Statement(depth + 1);
+    Arm(depth, "");
     AddArm(other, branch, "");
+  }
+
+  void Arm(int depth, std::string condition) {
+    conditions_.push_back(std::move(condition));
+    Statement(depth + 1);
+    conditions_.pop_back();
+  }
+
+  // The text between the bracket at `begin` and that before the next token.
+  std::string InBrackets(size_t begin) const {
+    if (broken_ || at_ < begin + 2) return "";
+    const char* first = tokens_[begin].text.data() + 1;
+    return ConditionText({first, static_cast<size_t>(tokens_[at_ - 1].text.data() - first)});
   }
 
   void Block(int depth) {
@@ -167,7 +236,7 @@ class Statements {
     int open = 0;
     while (at_ < tokens_.size() && !broken_) {
       if (Is("{")) {
-        Block(depth + 1);
+        OpensLambda() ? Function(depth + 1) : Block(depth + 1);
         continue;
       }
       open += Is("(");
@@ -180,20 +249,35 @@ class Statements {
 
   static bool IsControl(std::string_view word) {
     return word == "if" || word == "for" || word == "while" || word == "do" || word == "switch" ||
-           word == "else";
+           word == "else" || word == "try";
+  }
+
+  // Whether the next brace follows "[…]" or "(…)", or a type or a word behind these.
+  bool OpensLambda() const {
+    for (size_t i = at_; i-- > 0;) {
+      const std::string_view text = tokens_[i].text;
+      if (text == ")" || text == "]") return true;
+      if (!IsWordChar(text[0]) && std::string_view("-<>:*&").find(text) == std::string_view::npos) {
+        return false;
+      }
+    }
+    return false;
   }
 
   void Other(int depth) {
-    bool value = false;  // a brace opens an initialiser, or a lambda's body
+    const size_t begin = at_;
+    bool value = false;   // a brace opens an initialiser, or a lambda's body
+    bool called = false;  // it has brackets: a brace opens the body of a function
     while (at_ < tokens_.size() && !broken_) {
       const std::string_view text = tokens_[at_].text;
       if (text == "}" || IsControl(text)) return;  // after a label or a macro
       if (text == "(") {
+        called = true;
         Brackets(depth);
         continue;
       }
       if (text == "{") {
-        Block(depth);
+        (value ? OpensLambda() : called) ? Function(depth) : Block(depth);
         if (!value) {
           if (Is(";")) ++at_;
           return;
@@ -201,6 +285,7 @@ class Statements {
         continue;
       }
       value |= text == "=" || text == "return";
+      AddExit(begin);
       ++at_;
       if (text == ";") return;
     }
@@ -210,12 +295,15 @@ class Statements {
   size_t at_ = 0;
   bool broken_ = false;
   uint32_t branches_ = 0;
-  Blocks blocks_;
+  uint32_t tries_ = 0;
+  bool in_switch_ = false;               // and in no loop in it
+  std::vector<std::string> conditions_;  // of the arms around
+  SourceBlocks found_;
 };
 
 }  // namespace
 
-std::optional<Blocks> BlocksByBraces(std::string_view text) {
+std::optional<SourceBlocks> BlocksByBraces(std::string_view text) {
   const std::string code = WithoutDirectives(text);
   const std::optional<std::vector<Token>> tokens = Tokens(code).Read();
   return tokens ? Statements(*tokens).Read() : std::nullopt;

@@ -1,4 +1,4 @@
-// Blocks of Fortran.
+// Blocks and exits of Fortran.
 #include <algorithm>
 #include <utility>
 
@@ -34,11 +34,53 @@ std::string WithoutBlanks(std::string_view text) {
   return result;
 }
 
+// Whether the statement begins a program unit or a procedure.
+bool BeginsFunction(std::string_view said) {
+  if (FirstWord(said) == "program") return true;
+  for (std::string_view rest = said.substr(0, said.find('(')); !rest.empty();) {
+    const std::string_view word = FirstWord(rest);
+    if (word == "end" || word == "call") return false;
+    if (word == "subroutine" || word == "function") return true;
+    rest.remove_prefix(std::max<size_t>(word.size(), 1));
+  }
+  return false;
+}
+
+// What a statement without blanks does; empty for one that leaves nothing. An EXIT or CYCLE with a
+// name may leave several loops.
+std::optional<FlowKind> ExitOf(std::string_view packed) {
+  if (packed == "return") return FlowKind::kReturn;
+  if (packed == "exit") return FlowKind::kBreak;
+  if (packed == "cycle") return FlowKind::kContinue;
+  if (packed.starts_with("errorstop")) return FlowKind::kEnd;
+  if (packed.starts_with("stop") && packed.find('=') == std::string_view::npos) {
+    return FlowKind::kEnd;
+  }
+  if (!packed.starts_with("call")) return std::nullopt;
+  packed.remove_prefix(4);
+  return EndsProgram(FirstWord(packed)) ? std::optional(FlowKind::kEnd) : std::nullopt;
+}
+
+// The condition of "if(…)statement", which is removed; empty for another statement.
+std::string_view TakeCondition(std::string_view* packed) {
+  if (!packed->starts_with("if(")) return {};
+  int open = 0;
+  for (size_t i = 2; i < packed->size(); ++i) {
+    open += (*packed)[i] == '(';
+    open -= (*packed)[i] == ')';
+    if (open != 0) continue;
+    const std::string_view condition = packed->substr(3, i - 3);
+    packed->remove_prefix(i + 1);
+    return condition;
+  }
+  return {};
+}
+
 }  // namespace
 
-std::optional<Blocks> BlocksByEnds(std::string_view text) {
+std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
   const std::string code = WithoutDirectives(text);
-  Blocks blocks;
+  SourceBlocks found;
   struct Open {
     bool loop;
     int first;
@@ -46,6 +88,7 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
     std::string condition;
   };
   std::vector<Open> open;
+  std::vector<int> functions;  // where they begin
   uint32_t branches = 0;
   int line = 0;
   int begins = 0;
@@ -54,7 +97,7 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
     SourceBlock block{.first = open.back().first, .last = last, .branch = open.back().branch};
     block.kind = open.back().loop ? BlockKind::kLoop : BlockKind::kArm;
     if (!open.back().loop) SetCondition(open.back().condition, &block);
-    blocks.push_back(std::move(block));
+    found.blocks.push_back(std::move(block));
   };
   for (std::string_view rest = code; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
@@ -81,7 +124,7 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
       }
       open.push_back({true, begins, 0, ""});
     } else if (packed.starts_with("if(") && packed.ends_with(")then")) {
-      open.push_back({false, begins, branches++, packed.substr(2, packed.size() - 6)});
+      open.push_back({false, begins, branches++, packed.substr(3, packed.size() - 8)});
     } else if (packed == "else" || packed.starts_with("elseif(")) {
       if (open.empty() || open.back().loop) return std::nullopt;
       close(begins - 1);
@@ -92,10 +135,32 @@ std::optional<Blocks> BlocksByEnds(std::string_view text) {
       close(line);
       open.pop_back();
     }
+    std::string_view does = packed;
+    std::string_view condition = TakeCondition(&does);
+    if (const std::optional<FlowKind> kind = ExitOf(does)) {
+      const auto arm =
+          std::find_if(open.rbegin(), open.rend(), [](const Open& o) { return !o.loop; });
+      if (condition.empty() && arm != open.rend()) condition = arm->condition;
+      if (!condition.empty() && does.size() < packed.size()) {  // an arm of one statement
+        SourceBlock block{
+            .kind = BlockKind::kArm, .first = begins, .last = line, .branch = branches++};
+        SetCondition(condition, &block);
+        found.blocks.push_back(std::move(block));
+      }
+      found.flow.push_back(
+          {.kind = *kind, .first = begins, .last = line, .condition = ConditionText(condition)});
+    } else if (BeginsFunction(said)) {
+      functions.push_back(begins);
+    } else if (!functions.empty() &&
+               (packed == "end" || packed.starts_with("endsubroutine") ||
+                packed.starts_with("endfunction") || packed.starts_with("endprogram"))) {
+      found.flow.push_back({.first = functions.back(), .last = line});
+      functions.pop_back();
+    }
     statement.clear();
   }
   if (!open.empty()) return std::nullopt;
-  return blocks;
+  return found;
 }
 
 }  // namespace rollcall::source_languages

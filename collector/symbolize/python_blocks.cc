@@ -1,4 +1,4 @@
-// Blocks of Python.
+// Blocks and exits of Python.
 #include <algorithm>
 #include <utility>
 
@@ -114,34 +114,90 @@ std::string Targets(std::string_view code) {
   return names;
 }
 
+// Adds the statements of `line`, which may follow a colon or a semicolon, that leave a function or
+// a loop, or end the program.
+void AddExits(const LogicalLine& line, std::string_view around, std::vector<SourceFlow>* flow) {
+  const std::string_view code = line.code;
+  for (size_t at = 0; at < code.size();) {
+    const size_t end = std::min(code.find_first_of(":;", at), code.size());
+    const std::string_view statement = Trim(code.substr(at, end - at));
+    const std::string_view word = FirstWord(statement);
+    const std::string_view name = statement.substr(0, statement.find('('));
+    SourceFlow exit{.first = line.first, .last = line.last};
+    if (word == "return") {
+      exit.kind = FlowKind::kReturn;
+    } else if (word == "raise") {
+      exit.kind = FlowKind::kThrow;
+    } else if (word == "break") {
+      exit.kind = FlowKind::kBreak;
+    } else if (word == "continue") {
+      exit.kind = FlowKind::kContinue;
+    } else if (name.size() < statement.size() && (name == "quit" || name.ends_with(".Abort") ||
+                                                  EndsProgram(name.substr(name.rfind('.') + 1)))) {
+      exit.kind = FlowKind::kEnd;
+    } else {
+      at = end + 1;
+      continue;
+    }
+    const bool own = at > 0 && FirstWord(code) == "if";
+    exit.condition = own ? ConditionText(code.substr(2, code.find(':') - 2)) : std::string(around);
+    flow->push_back(std::move(exit));
+    at = end + 1;
+  }
+}
+
 }  // namespace
 
-std::optional<Blocks> BlocksByIndentation(std::string_view text) {
+std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
   const std::optional<std::vector<LogicalLine>> lines = PythonLines(text).Read();
   if (!lines) return std::nullopt;
-  Blocks blocks;
+  SourceBlocks found;
   struct Open {
     int indent;
     uint32_t branch;
+    std::string condition = {};
   };
   std::vector<Open> branches;  // that an else may continue
+  std::vector<Open> tries;     // that an except may continue
+  std::vector<Open> arms;      // around the line
   uint32_t next_branch = 0;
+  uint32_t next_try = 0;
   for (size_t i = 0; i < lines->size(); ++i) {
     const LogicalLine& line = (*lines)[i];
-    std::erase_if(branches, [&](const Open& open) { return open.indent > line.indent; });
+    const auto is_deeper = [&](const Open& open) { return open.indent > line.indent; };
+    const auto is_as_deep = [&](const Open& open) { return open.indent >= line.indent; };
+    std::erase_if(branches, is_deeper);
+    std::erase_if(tries, is_deeper);
+    std::erase_if(arms, is_as_deep);
+    AddExits(line, arms.empty() ? "" : arms.back().condition, &found.flow);
     std::string_view code = line.code;
     if (code.starts_with("async ")) code = Trim(code.substr(6));
     const std::string_view word = FirstWord(code);
     const bool loop = word == "for" || word == "while";
     const bool goes_on = word == "else" || word == "elif";
-    if (!goes_on) std::erase_if(branches, [&](const Open& o) { return o.indent == line.indent; });
-    if (line.comprehension) blocks.push_back({.first = line.first, .last = line.last});
-    if (!loop && !goes_on && word != "if") continue;
-    SourceBlock block{.kind = loop ? BlockKind::kLoop : BlockKind::kArm, .first = line.first};
-    block.last = line.last;
+    if (!goes_on) std::erase_if(branches, is_as_deep);
+    const bool handler = word == "except" && !tries.empty() && tries.back().indent == line.indent;
+    if (!goes_on && !handler && word != "finally") std::erase_if(tries, is_as_deep);
+    if (line.comprehension) found.blocks.push_back({.first = line.first, .last = line.last});
+    const bool flows = word == "def" || word == "try" || handler;
+    if (!loop && !goes_on && !flows && word != "if") continue;
+    int last = line.last;
     for (size_t j = i + 1; j < lines->size() && (*lines)[j].indent > line.indent; ++j) {
-      block.last = (*lines)[j].last;
+      last = (*lines)[j].last;
     }
+    if (flows) {
+      SourceFlow flow{.first = line.first, .last = last};
+      flow.kind = handler         ? FlowKind::kHandler
+                  : word == "try" ? FlowKind::kTry
+                                  : FlowKind::kFunction;
+      if (word == "try") tries.push_back({line.indent, next_try++});
+      if (word != "def") flow.group = tries.back().branch;
+      if (word == "def") arms.push_back({line.indent, 0});  // the arms around it are not its own
+      found.flow.push_back(std::move(flow));
+      continue;
+    }
+    SourceBlock block{.kind = loop ? BlockKind::kLoop : BlockKind::kArm, .first = line.first};
+    block.last = last;
     if (word == "for") block.subject = Targets(code.substr(word.size()));
     if (!loop) {
       // The else of a loop or of a try continues no branch.
@@ -149,11 +205,13 @@ std::optional<Blocks> BlocksByIndentation(std::string_view text) {
       if (!goes_on) branches.push_back({line.indent, next_branch++});
       block.branch = branches.back().branch;
       code.remove_prefix(word.size());
-      if (!goes_on) SetCondition(code.substr(0, code.find(':')), &block);
+      const std::string_view condition = code.substr(0, code.find(':'));
+      if (!goes_on) SetCondition(condition, &block);
+      arms.push_back({line.indent, 0, ConditionText(condition)});
     }
-    blocks.push_back(std::move(block));
+    found.blocks.push_back(std::move(block));
   }
-  return blocks;
+  return found;
 }
 
 }  // namespace rollcall::source_languages

@@ -12,8 +12,6 @@ constexpr size_t kMaxSourceBytes = 4 << 20;
 
 }  // namespace
 
-using source_languages::Blocks;
-
 std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
   const size_t dot = file.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
@@ -28,7 +26,7 @@ std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
   return std::nullopt;
 }
 
-std::optional<Blocks> FindSourceBlocks(std::string_view text, SourceSyntax syntax) {
+std::optional<SourceBlocks> FindSourceBlocks(std::string_view text, SourceSyntax syntax) {
   switch (syntax) {
     case SourceSyntax::kBraces:
       return source_languages::BlocksByBraces(text);
@@ -40,14 +38,16 @@ std::optional<Blocks> FindSourceBlocks(std::string_view text, SourceSyntax synta
   return std::nullopt;
 }
 
-std::optional<Blocks> ReadSourceBlocks(const std::string& file) {
+std::optional<SourceBlocks> ReadSourceBlocks(const std::string& file) {
   const std::optional<SourceSyntax> syntax = SyntaxOf(file);
   if (!syntax) return std::nullopt;
   int64_t modified_ns = 0;
   std::string error;
   const std::optional<std::string> text =
       ReadSourceText(file, kMaxSourceBytes, &modified_ns, &error);
-  return text ? FindSourceBlocks(*text, *syntax) : std::nullopt;
+  std::optional<SourceBlocks> blocks = text ? FindSourceBlocks(*text, *syntax) : std::nullopt;
+  if (blocks) blocks->file = file;
+  return blocks;
 }
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Finds the loops and branches of source files.
+// Finds the loops, branches and exits of source files.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_
 
@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "collector/model/source_blocks.h"
 
@@ -17,14 +16,13 @@ enum class SourceSyntax : uint8_t { kBraces, kPython, kFortran };
 // By the file name; empty for an unknown suffix.
 std::optional<SourceSyntax> SyntaxOf(std::string_view file);
 
-// Empty if the text is not understood: unbalanced brackets, an `end` without its beginning. Of #if
-// and #else only the first part is read.
-std::optional<std::vector<SourceBlock>> FindSourceBlocks(std::string_view text,
-                                                         SourceSyntax syntax);
+// Without a file name. Empty if the text is not understood: unbalanced brackets, an `end` without
+// its beginning. Of #if and #else only the first part is read.
+std::optional<SourceBlocks> FindSourceBlocks(std::string_view text, SourceSyntax syntax);
 
 // Reads `file`; empty if it does not exist, is too large, is not text or is not understood. File
 // I/O.
-std::optional<std::vector<SourceBlock>> ReadSourceBlocks(const std::string& file);
+std::optional<SourceBlocks> ReadSourceBlocks(const std::string& file);
 
 }  // namespace rollcall
 

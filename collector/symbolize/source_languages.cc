@@ -48,6 +48,24 @@ void SetCondition(std::string_view condition, SourceBlock* arm) {
   }
 }
 
+std::string ConditionText(std::string_view condition) {
+  constexpr size_t kMaxBytes = 60;
+  std::string text;
+  for (const char c : Trim(condition)) {
+    const bool blank = IsBlank(c) || c == '\n';
+    if (!blank || !text.ends_with(' ')) text += blank ? ' ' : c;
+    if (text.size() > kMaxBytes) return text.substr(0, kMaxBytes) + "…";
+  }
+  return text;
+}
+
+bool EndsProgram(std::string_view function) {
+  const std::string name = Lower(function);
+  constexpr std::string_view kNames[] = {"exit",      "_exit",     "quick_exit",  "abort",
+                                         "terminate", "mpi_abort", "mpi_finalize"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 std::string WithoutDirectives(std::string_view text) {
   struct Conditional {
     bool taking;

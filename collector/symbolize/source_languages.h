@@ -13,12 +13,12 @@
 namespace rollcall::source_languages {
 
 using BlockKind = SourceBlock::Kind;
-using Blocks = std::vector<SourceBlock>;
+using FlowKind = SourceFlow::Kind;
 
 // One file for each language. Empty if the text is not understood.
-std::optional<Blocks> BlocksByBraces(std::string_view text);       // C and C++
-std::optional<Blocks> BlocksByIndentation(std::string_view text);  // Python
-std::optional<Blocks> BlocksByEnds(std::string_view text);         // Fortran
+std::optional<SourceBlocks> BlocksByBraces(std::string_view text);       // C and C++
+std::optional<SourceBlocks> BlocksByIndentation(std::string_view text);  // Python
+std::optional<SourceBlocks> BlocksByEnds(std::string_view text);         // Fortran
 
 inline bool IsWordChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -31,6 +31,12 @@ std::string_view FirstWord(std::string_view code);
 // Extracts the comparable part of an arm's condition: "rank == 0", "rank != 0", "rank .eq. 0", with
 // or without parentheses.
 void SetCondition(std::string_view condition, SourceBlock* arm);
+
+// A condition as SourceFlow has it: on one line, and not too long.
+std::string ConditionText(std::string_view condition);
+
+// Whether a call of that name ends the program.
+bool EndsProgram(std::string_view function);
 
 // Blanks preprocessor lines and, of #if and #else, the parts after the first: both may open the
 // same brace.

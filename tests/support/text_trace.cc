@@ -135,6 +135,23 @@ class Parser {
     return {static_cast<int>(Number(ends[0])), static_cast<int>(Number(ends[1]))};
   }
 
+  // "A-B", of a try "A-B,C-D" with its handlers, of a statement "A" or "A:CONDITION".
+  static void Flow(SourceFlow::Kind kind, uint32_t group, const std::string& text,
+                   SourceBlocks* source) {
+    if (kind > SourceFlow::Kind::kHandler) {
+      const size_t colon = std::min(text.find(':'), text.size());
+      const int line = static_cast<int>(Number(text.substr(0, colon)));
+      source->flow.push_back({.kind = kind, .first = line, .last = line});
+      if (colon < text.size()) source->flow.back().condition = text.substr(colon + 1);
+      return;
+    }
+    for (const std::string& lines : Split(text, ',')) {
+      const auto [first, last] = LineRange(lines);
+      source->flow.push_back({.kind = kind, .first = first, .last = last, .group = group});
+      if (kind == SourceFlow::Kind::kTry) kind = SourceFlow::Kind::kHandler;
+    }
+  }
+
   void Source(const std::vector<std::string>& words) {
     SourceBlocks source;
     source.file = kDefaultFile;
@@ -143,6 +160,10 @@ class Parser {
       const size_t equals = words[i].find('=');
       if (equals == std::string::npos) {
         source.file = words[i];
+        continue;
+      }
+      if (const auto kind = FindSourceFlow(words[i].substr(0, equals))) {
+        Flow(*kind, branch++, words[i].substr(equals + 1), &source);
         continue;
       }
       const bool loop = words[i].starts_with("loop=");

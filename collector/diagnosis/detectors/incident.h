@@ -4,6 +4,7 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -206,6 +207,8 @@ struct Incident {
   // Why two calls cannot match, if that is what went wrong. Its indices were resolved into the two
   // sides above.
   Mismatch mismatch;
+  // How `deviating` left the code in which `agreeing` are, if the source shows it.
+  std::optional<PathExit> exit;
   uint64_t repeated = 0;  // number of further incidents at the same lines
   // A representative call of each side. That of the deviating side may be on another communicator,
   // or MPI_Finalize; nullptr if it made none.
@@ -279,6 +282,9 @@ void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incident
 void FindStartIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 // Instead of all others, for a trace without records.
 void FindPlaceIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+// Who left a function or a loop without the collective in which others wait deviates, even if those
+// are more: makes them the deviating side of the incident.
+void FindExits(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 // Finds nothing if another incident explains why the job hangs.
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);

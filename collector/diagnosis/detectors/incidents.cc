@@ -57,6 +57,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
   FindRejected(analysis, &incidents);  // deaths that no rank waits for
   FindWindowIncidents(analysis, &incidents);
   FindHashIncidents(analysis, &incidents);
+  FindExits(analysis, &incidents);
   return incidents;
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "collector/matching/caller.h"
+
 namespace rollcall {
 namespace {
 
@@ -157,7 +159,7 @@ bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t s
     return true;
   }
   const bool finalizes = analysis.Finalizes(leaver);
-  if (sources && loops.empty() && !finalizes) return false;
+  if (sources && loops.empty()) return false;
   if (!LeftByHistory(analysis, staying, sequence, leaver, leaving_process, divergence))
     return false;
   divergence->left_for_certain = finalizes || !loops.empty();
@@ -424,9 +426,7 @@ void DivergeByRounds(const Analysis& analysis, const Incident& incident, Diverge
   divergence->left_for_certain = analysis.Finalizes(left);
 }
 
-}  // namespace
-
-Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
+Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& incident) {
   Divergence divergence;
   const Event* x = incident.agreeing_event;
   const Event* y = incident.deviating_event;
@@ -503,6 +503,32 @@ Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
   divergence.later_made = (kind == Kind::kNonblocking || kind == Kind::kPersistentCollective ||
                            kind == Kind::kCreateCommNonblocking) &&
                           known(*history_y, *x, false) && known(*history_x, *y, false);
+  return divergence;
+}
+
+// Whether the side that seems to have left a loop is in a call that is not part of the program's
+// normal course. A destructor at the end of a scope is.
+bool IsCalledFromElsewhere(const Analysis& analysis, const Incident& incident, bool deviating) {
+  const Event& left = deviating ? *incident.deviating_event : *incident.agreeing_event;
+  const Event& stayed = deviating ? *incident.agreeing_event : *incident.deviating_event;
+  const std::optional<Caller> caller = FindCaller(analysis.sites, left.call_path, stayed.call_path);
+  return caller && caller->kind != Caller::Kind::kDestructor && !analysis.Finalizes(left);
+}
+
+}  // namespace
+
+Divergence FindDivergence(const Analysis& analysis, const Incident& incident) {
+  Divergence divergence = FindDivergenceByHistory(analysis, incident);
+  if (divergence.uneven && IsCalledFromElsewhere(analysis, incident, divergence.deviating_left)) {
+    divergence.uneven = false;
+  }
+  if (!incident.exit) return divergence;
+  if (incident.exit->how != PathExit::How::kBreak) {
+    divergence.uneven = false;
+    divergence.separate_calls = true;
+  }
+  divergence.skipped = true;
+  divergence.later_made = divergence.order_open = false;
   return divergence;
 }
 

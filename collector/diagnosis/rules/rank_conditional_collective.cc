@@ -7,6 +7,7 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/exit_text.h"
 #include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
@@ -167,7 +168,9 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 skipped.size() == 1 ? "one" : fmt::format("{}", skipped.size()));
   } else if (divergence.skipped) {
     finding.title =
-        divergence.order_open
+        incident.exit ? fmt::format("{} {}, without {}", RanksPhrase(deviating),
+                                    ExitText(*incident.exit), call)
+        : divergence.order_open
             ? fmt::format("{} went on to {} instead of {}", RanksPhrase(deviating), other, call)
             : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
     if (incident.what == Incident::What::kShift || showed_at != 0) {
@@ -181,6 +184,10 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(divergence);
+  if (incident.exit && incident.tie) {
+    finding.notes.push_back(fmt::format("the source suggests that {} {}", RanksPhrase(deviating),
+                                        ExitText(*incident.exit)));
+  }
   if (incident.what == Incident::What::kShift && incident.Of<CallDetails>().each_time) {
     finding.why += "; from there on the histories differ by this call alone";
   } else if (incident.what == Incident::What::kShift) {
@@ -197,6 +204,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             OperationName(finding.operation));
+  if (incident.exit) finding.fix = ExitFix(*incident.exit, OperationName(finding.operation));
   // A loop that ended early, or calls in another order, leave the same histories.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;

@@ -4,6 +4,7 @@
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/exit_text.h"
 #include "collector/diagnosis/wording/rounds_text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
@@ -110,6 +111,10 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
         fmt::format("the call sites repeat every {}; after complete rounds {} went on to {}",
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
+  }
+  if (incident.exit) {
+    finding.notes.push_back(
+        fmt::format("the source suggests that {} {}", RanksPhrase(left), ExitText(*incident.exit)));
   }
   AddReadings(incident, divergence, RanksPhrase(left), RanksPhrase(stayed), operation, other,
               &finding);

@@ -113,7 +113,9 @@ TEST(AttachStacks, RoundTripKeepsEveryMember) {
   stacks.taken_at_ns = 12;
   stacks.has_rings = true;
   stacks.job = {"Slurm", "7:0", 3, true, {}, {}};
-  stacks.sources = {{"/a.py", {{SourceBlock::Kind::kArm, 1, 2, 3, "rank", "0", false}}}};
+  stacks.sources = {{"/a.py",
+                     {{SourceBlock::Kind::kArm, 1, 2, 3, "rank", "0", false}},
+                     {{SourceFlow::Kind::kReturn, 2, 2, 0, "not rank"}}}};
   ObservedRank& rank = stacks.ranks.emplace_back();
   rank.rank = {2, 100, UINT64_MAX, "app", "/app", {101, 102}, false};
   rank.host = "n2";
@@ -143,6 +145,7 @@ TEST(AttachStacks, RoundTripKeepsEveryMember) {
   ASSERT_THAT(read.stacks.ranks, SizeIs(1));
   const ObservedRank& got = read.stacks.ranks[0];
   EXPECT_EQ(read.stacks.sources[0].blocks, stacks.sources[0].blocks);
+  EXPECT_EQ(read.stacks.sources[0].flow, stacks.sources[0].flow);
   EXPECT_EQ(read.stacks.taken_at_ns, 12);
   EXPECT_TRUE(read.stacks.has_rings);
   EXPECT_EQ(got.host, "n2");
@@ -189,8 +192,12 @@ TEST(AttachStacks, FieldListsCoverEveryMember) {
     EXPECT_EQ(Count(a, b, c, d, e, f), kListed<FoundJob> + 2);
   }
   {
-    const auto& [a, b] = SourceBlocks{};
-    EXPECT_EQ(Count(a, b), kListed<SourceBlocks>);
+    const auto& [a, b, c] = SourceBlocks{};
+    EXPECT_EQ(Count(a, b, c), kListed<SourceBlocks>);
+  }
+  {
+    const auto& [a, b, c, d, e] = SourceFlow{};
+    EXPECT_EQ(Count(a, b, c, d, e), kListed<SourceFlow>);
   }
   {
     const auto& [a, b, c, d, e, f, g] = SourceBlock{};
@@ -265,7 +272,8 @@ TEST(AttachStacks, RejectsNewerFormatVersion) {
 TEST(AttachStacks, ReportsTruncationAndUsesThePartBeforeIt) {
   const std::string text = WriteStacks(RichJob().On("n1"), "1.0");
   const size_t last_rank = text.rfind("{\"rank\"");
-  for (size_t size = 0; size < text.size(); size += 7) {
+  // Without its last line break, a file is complete.
+  for (size_t size = 0; size + 1 < text.size(); size += 7) {
     const StacksRead read = ReadText(text.substr(0, size));
     EXPECT_THAT(read.problems, ::testing::Not(IsEmpty())) << size;
     EXPECT_FALSE(read.stacks.job.all_local) << size;

@@ -77,26 +77,30 @@ std::vector<JournalEvent> OneOfEach() {
   stack.state = "sleeping in read";
   stack.cpu_ns_per_s = 12;
   stack.unreadable = "not permitted";
-  return {journal::Run{"0.1.0", {"mpirun", "-n", "4", "a \"b\"\n"}, "node1", 1},
-          journal::ProcessSeen{Name(0), "node1-100-ab.ring", 2},
-          journal::ProcessEnded{Name(1), end},
-          journal::Quiet{Name(0), 0xffff'ffff'ffff'ffff, 4},
-          journal::StackSeen{Name(1), stack, 5},
-          journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
-          journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
-          journal::JobEnd{-3, true, 7},
-          journal::StopRequest{9},
-          journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"},
-          journal::Source{{"/x/train.c",
-                           {{.kind = SourceBlock::Kind::kLoop, .first = 3, .last = 20},
-                            {.kind = SourceBlock::Kind::kArm,
-                             .first = 5,
-                             .last = 9,
-                             .branch = 2,
-                             .subject = "rank",
-                             .value = "0",
-                             .equal = false}}}},
-          journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8}};
+  return {
+      journal::Run{"0.1.0", {"mpirun", "-n", "4", "a \"b\"\n"}, "node1", 1},
+      journal::ProcessSeen{Name(0), "node1-100-ab.ring", 2},
+      journal::ProcessEnded{Name(1), end},
+      journal::Quiet{Name(0), 0xffff'ffff'ffff'ffff, 4},
+      journal::StackSeen{Name(1), stack, 5},
+      journal::Symbols{"/bin/app", "abab", 0x1234, {Frame()}},
+      journal::Verdict{Name(0), 0xffff'ffff'ffff'fffe, 6},
+      journal::JobEnd{-3, true, 7},
+      journal::StopRequest{9},
+      journal::Absent{"node2", "/dev/shm/run", "its agent was not connected"},
+      journal::Source{
+          {"/x/train.c",
+           {{.kind = SourceBlock::Kind::kLoop, .first = 3, .last = 20},
+            {.kind = SourceBlock::Kind::kArm,
+             .first = 5,
+             .last = 9,
+             .branch = 2,
+             .subject = "rank",
+             .value = "0",
+             .equal = false}},
+           {{.kind = SourceFlow::Kind::kTry, .first = 2, .last = 4, .group = 1},
+            {.kind = SourceFlow::Kind::kThrow, .first = 3, .last = 3, .condition = "rank == 1"}}}},
+      journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8}};
 }
 
 TEST(Journal, ReadsBackEveryEvent) {

@@ -13,8 +13,9 @@ namespace {
 
 // The blocks as "loop 2-4, arm 5-7 of 0 rank==0", ordered by first line; or "not understood".
 std::string Shape(std::string_view text, SourceSyntax syntax) {
-  auto blocks = FindSourceBlocks(text, syntax);
-  if (!blocks) return "not understood";
+  auto source = FindSourceBlocks(text, syntax);
+  if (!source) return "not understood";
+  auto* blocks = &source->blocks;
   std::sort(blocks->begin(), blocks->end(), [](const SourceBlock& a, const SourceBlock& b) {
     return std::pair(a.first, -a.last) < std::pair(b.first, -b.last);
   });
@@ -32,6 +33,104 @@ std::string Shape(std::string_view text, SourceSyntax syntax) {
     shape += fmt::format(" {}{}{}", block.subject, block.equal ? "==" : "!=", block.value);
   }
   return shape;
+}
+
+// What leaves functions, as "function 1-9, throw 3 (x < 0), try 2-4 of 0, handler 4-6 of 0".
+std::string Flow(std::string_view text, SourceSyntax syntax) {
+  auto source = FindSourceBlocks(text, syntax);
+  if (!source) return "not understood";
+  std::stable_sort(source->flow.begin(), source->flow.end(),
+                   [](const SourceFlow& a, const SourceFlow& b) {
+                     return std::pair(a.first, -a.last) < std::pair(b.first, -b.last);
+                   });
+  std::string flow;
+  for (const SourceFlow& one : source->flow) {
+    if (!flow.empty()) flow += ", ";
+    flow += fmt::format("{} {}", SourceFlowName(one.kind), one.first);
+    if (one.kind <= SourceFlow::Kind::kHandler) flow += fmt::format("-{}", one.last);
+    if (one.kind == SourceFlow::Kind::kTry || one.kind == SourceFlow::Kind::kHandler) {
+      flow += fmt::format(" of {}", one.group);
+    }
+    if (!one.condition.empty()) flow += fmt::format(" ({})", one.condition);
+  }
+  return flow;
+}
+
+TEST(SourceBlocks, FindsExitsInC) {
+  EXPECT_EQ(Flow("static int f(int n) {\n"
+                 "  if (n == 0) return 0;\n"
+                 "  for (;;) {\n"
+                 "    if (n > 2 &&\n"
+                 "        done(n)) break;\n"
+                 "    switch (n) { case 1: break; default: continue; }\n"
+                 "    each([&](int i) -> bool { return i; });\n"
+                 "  }\n"
+                 "  return 1;\n"
+                 "}\n",
+                 SourceSyntax::kBraces),
+            "function 1-10, return 2 (n == 0), break 5 (n > 2 && done(n)), continue 6, "
+            "return 7, function 7-7, return 9");
+}
+
+TEST(SourceBlocks, FindsExceptionsInC) {
+  EXPECT_EQ(Flow("struct A {\n"
+                 "  ~A() noexcept { f({1, 2}); }\n"
+                 "  A& operator=(const A&) { return *this; }\n"
+                 "};\n"
+                 "int main() {\n"
+                 "  try {\n"
+                 "    if (bad) throw std::runtime_error(\"x\");\n"
+                 "    else std::exit(1);\n"
+                 "  } catch (const std::exception& e) {\n"
+                 "    MPI_Abort(MPI_COMM_WORLD, 1);\n"
+                 "  } catch (...) {\n"
+                 "  }\n"
+                 "}\n",
+                 SourceSyntax::kBraces),
+            "function 2-2, return 3, function 3-3, function 5-13, try 6-9 of 0, throw 7 (bad), "
+            "end 8, handler 9-11 of 0, end 10, handler 11-12 of 0");
+}
+
+TEST(SourceBlocks, FindsExitsInPython) {
+  EXPECT_EQ(Flow("def f(x):\n"
+                 "    for i in x:\n"
+                 "        if i > 2: break\n"
+                 "        if i < 0:\n"
+                 "            raise ValueError(i)\n"
+                 "    try:\n"
+                 "        return g()\n"
+                 "    except ValueError:\n"
+                 "        sys.exit(1)\n"
+                 "    except KeyError: pass\n"
+                 "    finally:\n"
+                 "        h()\n"
+                 "comm.Abort()\n"
+                 "returned = 1\n",
+                 SourceSyntax::kPython),
+            "function 1-12, break 3 (i > 2), throw 5 (i < 0), try 6-7 of 0, return 7, "
+            "handler 8-9 of 0, end 9, handler 10-10 of 0, end 13");
+}
+
+TEST(SourceBlocks, FindsExitsInFortran) {
+  EXPECT_EQ(Flow("module m\n"
+                 "contains\n"
+                 "  recursive subroutine f(n)\n"
+                 "    if (n == 0) return\n"
+                 "    do i = 1, n\n"
+                 "      if (done(i)) then\n"
+                 "        exit\n"
+                 "      end if\n"
+                 "      if (i < 0) call MPI_Abort(c, 1, e)\n"
+                 "    end do\n"
+                 "  end subroutine f\n"
+                 "end module m\n"
+                 "program p\n"
+                 "  if (bad) error stop\n"
+                 "  stopped = 1\n"
+                 "end program p\n",
+                 SourceSyntax::kFortran),
+            "function 3-11, return 4 (n==0), break 7 (done(i)), end 9 (i<0), function 13-16, "
+            "end 14 (bad)");
 }
 
 TEST(SourceBlocks, FindsLoopsAndBranchesInC) {
@@ -160,7 +259,7 @@ TEST(SourceBlocks, FindsFortranBlocksByEndStatements) {
 }
 
 TEST(SourceBlocks, ArmsOfOneBranchExcludeEachOther) {
-  const auto blocks = FindSourceBlocks(
+  const auto source = FindSourceBlocks(
       "void f() {\n"
       "  if (rank == 0) a();\n"
       "  else b();\n"
@@ -169,7 +268,8 @@ TEST(SourceBlocks, ArmsOfOneBranchExcludeEachOther) {
       "  if (size == 1) e();\n"
       "}\n",
       SourceSyntax::kBraces);
-  ASSERT_TRUE(blocks);
+  ASSERT_TRUE(source);
+  const auto* blocks = &source->blocks;
   ASSERT_EQ(blocks->size(), 5U);
   const auto exclusive = [&](size_t a, size_t b) {
     EXPECT_EQ(AreExclusive((*blocks)[a], (*blocks)[b]), AreExclusive((*blocks)[b], (*blocks)[a]));

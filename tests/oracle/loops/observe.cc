@@ -26,7 +26,7 @@ class Observer {
     const auto blocks = FindSourceBlocks(program_.source, SourceSyntax::kBraces);
     if (!blocks) throw std::logic_error("the source is not understood\n" + program_.source);
     const bool has_source = !Chance(&random_, 33);
-    if (has_source) Source(*blocks);
+    if (has_source) Source(blocks->blocks);
     Walk();
     for (int rank = 0; rank < program_.ranks(); ++rank) Current(rank);
     Capacity();
@@ -35,7 +35,10 @@ class Observer {
     if (!parsed.errors.empty()) throw std::logic_error(parsed.errors[0] + "\n" + result_.text);
     result_.trace = std::move(parsed.trace);
     // The text does not contain the conditions of the branches.
-    if (has_source) result_.trace.sources = {{kFile, *blocks}};
+    if (has_source) {
+      result_.trace.sources = {*blocks};
+      result_.trace.sources[0].file = kFile;
+    }
     return std::move(result_);
   }
 

@@ -1,0 +1,120 @@
+// Finds ranks that left a function or a loop without the collective in which others wait.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+using What = Incident::What;
+
+// Whether one side made a call that the other did not, so that one may have left.
+bool MayHaveExit(const Incident& incident) {
+  switch (incident.what) {
+    case What::kCalls:
+    case What::kShift:
+    case What::kLeft:
+      return true;
+    case What::kCycle:
+      return !incident.Of<WaitDetails>().crossed;
+    default:
+      return false;
+  }
+}
+
+// Whether the condition has a word that usually is a rank: then it is meant to differ.
+bool NamesRank(std::string_view condition) {
+  constexpr std::array<std::string_view, 7> kRanks = {"me",     "myid", "my_id", "mype",
+                                                      "myproc", "iam",  "taskid"};
+  std::string word;
+  for (const char c : std::string(condition) + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    if (word.find("rank") != std::string::npos) return true;
+    if (std::find(kRanks.begin(), kRanks.end(), word) != kRanks.end()) return true;
+    word.clear();
+  }
+  return false;
+}
+
+class ExitFinder {
+ public:
+  ExitFinder(const Analysis& analysis, Incident* incident)
+      : analysis_(analysis), incident_(*incident) {}
+
+  void Find() {
+    if (incident_.agreeing_event == nullptr || incident_.deviating_event == nullptr) return;
+    std::optional<PathExit> exit = Left(incident_.deviating, *incident_.agreeing_event);
+    std::optional<PathExit> other = Left(incident_.agreeing, *incident_.deviating_event);
+    if (exit.has_value() == other.has_value()) return;
+    const bool contradicts = other.has_value();
+    if (contradicts) exit = std::move(other);
+    const bool agrees = !contradicts && !incident_.tie;
+    const bool decides =
+        agrees || (contradicts ? Decides(*exit, incident_.agreeing, *incident_.deviating_event)
+                               : Decides(*exit, incident_.deviating, *incident_.agreeing_event));
+    // Ranks that return as they always do have chosen to.
+    if (!decides && exit->how == PathExit::How::kReturn && NamesRank(exit->condition)) return;
+    if (contradicts) {
+      SwapSides(analysis_.trace, &incident_);
+      if (incident_.what == What::kShift) {
+        incident_.Set<CallDetails>().extra = !incident_.Of<CallDetails>().extra;
+      }
+    }
+    incident_.exit = std::move(exit);
+    incident_.tie = !decides;
+  }
+
+ private:
+  // How all of `side` left the code of the call `waiting`; empty if that is not known of one.
+  std::optional<PathExit> Left(const std::vector<uint32_t>& side, const Event& waiting) const {
+    std::optional<PathExit> exit;
+    uint32_t known = kNoIndex;
+    for (const uint32_t process : side) {
+      const Event* stands =
+          CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process);
+      if (stands == nullptr) return std::nullopt;
+      if (exit && analysis_.sites.Id(stands->call_path) == known) continue;
+      known = analysis_.sites.Id(stands->call_path);
+      exit = analysis_.sites.FindExit(waiting.call_path, stands->call_path);
+      if (!exit) return std::nullopt;
+    }
+    return exit;
+  }
+
+  // Whether the exit names the side that left, although agreement does not. An exception is no
+  // choice of ranks. A return may be one, unless the ranks made the call before; and a loop may
+  // have ended by itself, or have gone on too long on the other side.
+  bool Decides(const PathExit& exit, const std::vector<uint32_t>& left,
+               const Event& waiting) const {
+    if (!exit.certain) return false;
+    if (exit.how == PathExit::How::kException) return !exit.loop || exit.line != 0;
+    const bool chosen = exit.how == PathExit::How::kBreak ? NamesRank(exit.condition) : !exit.loop;
+    return chosen && std::all_of(left.begin(), left.end(), [&](uint32_t process) {
+             const std::vector<const Event*> made = analysis_.Timeline(process);
+             return std::any_of(made.begin(), made.end(), [&](const Event* event) {
+               return analysis_.Site(*event) == analysis_.Site(waiting);
+             });
+           });
+  }
+
+  const Analysis& analysis_;
+  Incident& incident_;
+};
+
+}  // namespace
+
+void FindExits(const Analysis& analysis, std::vector<Incident>* incidents) {
+  for (Incident& incident : *incidents) {
+    if (MayHaveExit(incident)) ExitFinder(analysis, &incident).Find();
+  }
+}
+
+}  // namespace rollcall

@@ -1,0 +1,19 @@
+// How ranks left a function or a loop, in words.
+#ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_EXIT_TEXT_H_
+#define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_EXIT_TEXT_H_
+
+#include <string>
+
+#include "collector/matching/call_site.h"
+
+namespace rollcall {
+
+// "left residual() by the exception of solver.cc:25 (if rank == 1), caught at line 61".
+std::string ExitText(const PathExit& exit);
+
+// What to do about it.
+std::string ExitFix(const PathExit& exit, const std::string& operation);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_EXIT_TEXT_H_
