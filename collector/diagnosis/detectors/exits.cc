@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/matching/caller.h"
 
 namespace rollcall {
 namespace {
@@ -83,6 +84,8 @@ class ExitFinder {
       if (stands == nullptr) return std::nullopt;
       if (exit && analysis_.sites.Id(stands->call_path) == known) continue;
       known = analysis_.sites.Id(stands->call_path);
+      // Who waits in an error path or an exit handler is not where the program leads.
+      if (FindCaller(analysis_.sites, waiting.call_path, stands->call_path)) return std::nullopt;
       exit = analysis_.sites.FindExit(waiting.call_path, stands->call_path);
       if (!exit) return std::nullopt;
     }

@@ -2,7 +2,7 @@
 # of the summary. Rank 0, whose part is good, waits in count_events().
 #
 # job: ranks=4 outcome=hung
-# expect: kind=rank-conditional-collective culprits=1-3
+# expect: kind=rank-conditional-collective|uneven-iterations culprits=1-3|none
 # says: count_events|read_record
 import sys
 
