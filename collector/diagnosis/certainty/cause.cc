@@ -74,6 +74,14 @@ bool ChoosesAnEnd(const Case& of) {
          of.incident.Of<StrayDetails>().reason != StrayDetails::Reason::kEverywhere;
 }
 
+// A rank that waits for a message is not at fault because it waits: the rank that went elsewhere
+// may be.
+bool MayBeThePeer(const Case& of) {
+  const MessageDetails& message = of.incident.Of<MessageDetails>();
+  return of.incident.what == Incident::What::kMessage && !message.itself &&
+         message.unmarked == 0 && (message.rests_on_order || !of.incident.agreeing.empty());
+}
+
 bool MayRestOnLostOrder(const Case& of) {
   const bool on_order =
       BasisOf(of.kind) == KindBasis::kOrder || of.incident.Of<MessageDetails>().rests_on_order;
@@ -109,6 +117,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
+    {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},
     {kAnyKind, RestsOnPlaces, Certainty::kSuspected},
     {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
      "it may have begun before the oldest recorded calls"},

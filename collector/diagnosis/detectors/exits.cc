@@ -21,6 +21,8 @@ bool MayHaveExit(const Incident& incident) {
     case What::kShift:
     case What::kLeft:
       return true;
+    case What::kRounds:
+      return incident.Of<RoundDetails>().others == 0;
     case What::kCycle:
       return !incident.Of<WaitDetails>().crossed;
     default:
@@ -67,6 +69,9 @@ class ExitFinder {
       SwapSides(analysis_.trace, &incident_);
       if (incident_.what == What::kShift) {
         incident_.Set<CallDetails>().extra = !incident_.Of<CallDetails>().extra;
+      }
+      if (incident_.what == What::kRounds) {
+        incident_.Set<RoundDetails>().more = !incident_.Of<RoundDetails>().more;
       }
     }
     incident_.exit = std::move(exit);

@@ -126,15 +126,16 @@ Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   const std::string culprits = RanksPhrase(finding.culprits);
   const std::string other = OtherCall(analysis, incident, next);
-  finding.title =
-      (rounds.more ? fmt::format("{} called {} once more, and the others went on to {}: ", culprits,
-                                 operation, other)
-                   : fmt::format("{} went past {} to {}: ", culprits, operation, other)) +
-      RoundsText(analysis, incident);
+  const std::string did =
+      rounds.more     ? fmt::format("called {} once more, and the others went on to {}", operation, other)
+      : incident.exit ? fmt::format("{}, without {}", ExitText(*incident.exit), operation)
+                      : fmt::format("went past {} to {}", operation, other);
+  finding.title = fmt::format("{} {}: {}", culprits, did, RoundsText(analysis, incident));
   finding.why = Why(divergence);
   finding.fix =
       "exchange in every round on every rank: a rank without data sends an empty message, and one "
       "with an error goes on to the exchange";
+  if (incident.exit) finding.fix = ExitFix(*incident.exit, operation);
   return finding;
 }
 
