@@ -78,8 +78,8 @@ bool ChoosesAnEnd(const Case& of) {
 // may be.
 bool MayBeThePeer(const Case& of) {
   const MessageDetails& message = of.incident.Of<MessageDetails>();
-  return of.incident.what == Incident::What::kMessage && !message.itself &&
-         message.unmarked == 0 && (message.rests_on_order || !of.incident.agreeing.empty());
+  return of.incident.what == Incident::What::kMessage && !message.itself && message.unmarked == 0 &&
+         (message.rests_on_order || !of.incident.agreeing.empty());
 }
 
 bool MayRestOnLostOrder(const Case& of) {

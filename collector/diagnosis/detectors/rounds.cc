@@ -64,9 +64,9 @@ class RoundFinder {
  private:
   bool WaitsForMessages(uint32_t p) const {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
-    return analysis_.IsStuck(p) && std::any_of(all.begin(), all.end(), [](const auto& dependency) {
-             return dependency.node == kNoIndex;
-           });
+    return analysis_.IsStuck(p) && !analysis_.trace.processes[p].device &&
+           std::any_of(all.begin(), all.end(),
+                       [](const auto& dependency) { return dependency.node == kNoIndex; });
   }
 
   std::vector<Unanswered> WaitsOf(uint32_t p) const {
@@ -125,6 +125,15 @@ class RoundFinder {
   // Whether something else explains the waits: a rank that computes or has ended, calls that do not
   // match, a message with another tag.
   bool HasOtherCause(const Circle& circle) const {
+    const auto inside = [&](uint32_t p) {
+      return std::binary_search(circle.inside.begin(), circle.inside.end(), p);
+    };
+    if (std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& other) {
+          return other.what == What::kStray &&
+                 std::any_of(other.deviating.begin(), other.deviating.end(), inside);
+        })) {
+      return true;
+    }
     return std::any_of(circle.waits.begin(), circle.waits.end(), [&](const Unanswered& wait) {
       if (!IsElsewhere(wait.awaited) || wait.dependency->unmarked != 0) return true;
       if (analysis_.IsStuck(wait.awaited) && !WaitsForThoseInside(wait.awaited, circle.inside)) {
@@ -255,37 +264,51 @@ class RoundFinder {
     return wait.message.sends && count > 0 ? count - 1 : count;
   }
 
-  // A rank may serve several others alike. How often it has sent a message with this tag to each of
-  // the others, if equally often to at least two; else nothing.
-  std::optional<uint64_t> OthersOf(const Unanswered& wait) const {
-    if (wait.message.sends || wait.message.tag == ring::kAnyTag) return std::nullopt;
+  // How often the awaited process has sent messages with a tag.
+  struct Served {
+    uint64_t waiter = 0;
+    std::vector<uint64_t> others;  // to each of its other peers
+
+    // A rank may serve several others alike, and leave one out.
+    bool LeavesOneOut() const {
+      return others.size() > 1 && waiter < others[0] &&
+             std::all_of(others.begin(), others.end(), [&](uint64_t n) { return n == others[0]; });
+    }
+  };
+  std::map<int32_t, Served> ServedBy(const Unanswered& wait) const {
+    std::map<int32_t, Served> by_tag;
     const MemberHistory* own = members_[wait.awaited];
     const MemberHistory* waiter = members_[wait.waiter];
-    if (own == nullptr || waiter == nullptr) return std::nullopt;
-    std::vector<uint64_t> counts;
+    if (own == nullptr || waiter == nullptr || wait.message.sends) return by_tag;
     for (const Channel& channel : analysis_.trace.processes[wait.awaited].channels) {
-      const bool here = channel.member == own->member_index && channel.tag == wait.message.tag;
-      if (here && channel.sent != 0 && channel.peer != waiter->member->rank) {
-        counts.push_back(channel.sent);
+      if (channel.member != own->member_index || channel.sent == 0) continue;
+      if (wait.message.tag != ring::kAnyTag && wait.message.tag != channel.tag) continue;
+      Served& served = by_tag[channel.tag];
+      if (channel.peer == waiter->member->rank) {
+        served.waiter = channel.sent;
+      } else {
+        served.others.push_back(channel.sent);
       }
     }
-    const bool equal = counts.size() > 1 && std::all_of(counts.begin(), counts.end(),
-                                                        [&](uint64_t n) { return n == counts[0]; });
-    return equal ? std::optional(counts[0]) : std::nullopt;
+    return by_tag;
   }
 
   // The awaited process has sent more such messages to each of its other peers.
   bool JudgeServer(const Circle& circle) {
     for (const Unanswered& wait : circle.waits) {
       CountOn(analysis_.CommunicatorOf(*wait.dependency->event));
-      const std::optional<uint64_t> others = OthersOf(wait);
-      if (!others || *others <= Before(wait)) continue;
-      Incident incident = Make(wait);
-      incident.Set<RoundDetails>().others = *others;
-      incident.deviating = {wait.awaited};
-      incident.agreeing = {wait.waiter};
-      Replace(circle, {wait.awaited}, std::move(incident));
-      return true;
+      for (const auto& [tag, served] : ServedBy(wait)) {
+        if (!served.LeavesOneOut()) continue;
+        Incident incident = Make(wait);
+        RoundDetails& details = incident.Set<RoundDetails>();
+        details.message.tag = tag;
+        details.before = served.waiter;
+        details.others = served.others[0];
+        incident.deviating = {wait.awaited};
+        incident.agreeing = {wait.waiter};
+        Replace(circle, {wait.awaited}, std::move(incident));
+        return true;
+      }
     }
     return false;
   }
@@ -294,7 +317,7 @@ class RoundFinder {
   // others.
   void LookAtAnySource(uint32_t p) {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
-    if (!analysis_.IsStuck(p) || all.size() != 1 || all.front().any_source == kNoIndex) return;
+    if (!WaitsForMessages(p) || all.size() != 1 || all.front().any_source == kNoIndex) return;
     const WaitDependency& dependency = all.front();
     CountOn(analysis_.CommunicatorOf(*dependency.event));
     if (members_[p] == nullptr) return;
@@ -370,22 +393,17 @@ class RoundFinder {
            });
   }
 
-  // Whether the process waits, through collectives, for a rank inside.
+  // Whether a collective in which the process waits lacks a rank inside. If not, it waits for
+  // others, which are the cause.
   bool WaitsForThoseInside(uint32_t p, const std::vector<uint32_t>& inside) const {
-    std::set<uint32_t> seen = {p};
-    std::vector<uint32_t> work = {p};
-    while (!work.empty()) {
-      const uint32_t at = work.back();
-      work.pop_back();
-      if (std::binary_search(inside.begin(), inside.end(), at)) return true;
-      for (const WaitDependency& dependency : analysis_.graph.processes[at].dependencies) {
-        if (dependency.node == kNoIndex) continue;
-        for (const uint32_t missing : analysis_.graph.nodes[dependency.node].missing) {
-          if (seen.insert(missing).second) work.push_back(missing);
-        }
-      }
-    }
-    return false;
+    const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
+    return std::any_of(all.begin(), all.end(), [&](const WaitDependency& dependency) {
+      if (dependency.node == kNoIndex) return false;
+      const std::vector<uint32_t>& missing = analysis_.graph.nodes[dependency.node].missing;
+      return std::any_of(missing.begin(), missing.end(), [&](uint32_t one) {
+        return std::binary_search(inside.begin(), inside.end(), one);
+      });
+    });
   }
 
   // The awaited process has answered such a wait before, or never will. Before the first message,
@@ -469,6 +487,7 @@ class RoundFinder {
 
   // The waits of these ranks are one finding.
   void Replace(const Circle& circle, const std::set<uint32_t>& reached, Incident incident) {
+    if (incident.deviating_event == nullptr || incident.agreeing_event == nullptr) return;
     const auto within = [&](const std::vector<uint32_t>& side) {
       return std::all_of(side.begin(), side.end(), [&](uint32_t p) {
         return reached.contains(p) ||

@@ -269,6 +269,8 @@ Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   finding.why = fmt::format("{} went on to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
                             OtherCall(analysis, incident, next));
+  std::string taken = TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter));
+  if (!taken.empty()) finding.notes.push_back(std::move(taken));
   return finding;
 }
 

@@ -127,7 +127,8 @@ Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
   const std::string culprits = RanksPhrase(finding.culprits);
   const std::string other = OtherCall(analysis, incident, next);
   const std::string did =
-      rounds.more     ? fmt::format("called {} once more, and the others went on to {}", operation, other)
+      rounds.more
+          ? fmt::format("called {} once more, and the others went on to {}", operation, other)
       : incident.exit ? fmt::format("{}, without {}", ExitText(*incident.exit), operation)
                       : fmt::format("went past {} to {}", operation, other);
   finding.title = fmt::format("{} {}: {}", culprits, did, RoundsText(analysis, incident));
