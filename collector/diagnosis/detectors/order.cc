@@ -248,15 +248,6 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   return came;
 }
 
-std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
-                               const std::vector<uint32_t>& past) {
-  std::vector<uint32_t> coming = WhoCame(analysis, node);
-  for (const uint32_t p : Without(node.missing, past)) {
-    if (analysis.IsStuck(p) && !Contains(coming, p)) coming.push_back(p);
-  }
-  return coming;
-}
-
 int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b) {
   const CallSites& sites = analysis.sites;
   const PathDivergence to_a = sites.Part(here.call_path, a.call_path);
@@ -279,6 +270,22 @@ int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, 
   const bool ahead_b = to_b.order < 0;
   if (if_a || (!ahead_a && !ahead_b)) return 0;
   return ahead_a != ahead_b ? (ahead_a ? -1 : 1) : between.order;
+}
+
+std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
+                               const std::vector<uint32_t>& past) {
+  std::vector<uint32_t> coming = WhoCame(analysis, node);
+  if (node.inside.empty() || past.empty()) return coming;
+  const Event* call =
+      CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
+  const Event* other = PlaceInOrder(analysis, past.front());
+  if (call == nullptr || other == nullptr) return coming;
+  for (const uint32_t p : Without(node.missing, past)) {
+    const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
+    if (here == nullptr || Contains(coming, p)) continue;
+    if (WhichComesNext(analysis, *here, *call, *other) < 0) coming.push_back(p);
+  }
+  return coming;
 }
 
 bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,

@@ -22,7 +22,8 @@ bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
 // on the same line of the user's code.
 std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
 
-// With them, all members that wait elsewhere and are not `past` it: they are on their way.
+// With them, the members that wait elsewhere and make this call before that of those who are `past`
+// it: they are on their way.
 std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
                                const std::vector<uint32_t>& past);
 

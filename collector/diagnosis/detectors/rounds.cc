@@ -380,17 +380,21 @@ class RoundFinder {
     });
   }
 
-  // The process has made the call that it is in before.
+  // The process has called from this place before.
+  bool HasMade(uint32_t p, const Event& call) const {
+    const std::vector<Event>& events = analysis_.trace.processes[p].p2p;
+    return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+      return event.start_ns < call.start_ns && analysis_.Site(event) == analysis_.Site(call);
+    });
+  }
+
   bool IsInALoop(uint32_t p) const {
     const Event* stands = analysis_.CurrentEvent(p);
-    const Process& process = analysis_.trace.processes[p];
-    if (stands == nullptr) return false;
-    return std::any_of(process.threads.begin(), process.threads.end(),
-                       [](const Thread& thread) { return thread.lost_p2p != 0; }) ||
-           std::any_of(process.p2p.begin(), process.p2p.end(), [&](const Event& event) {
-             return event.start_ns < stands->start_ns &&
-                    analysis_.Site(event) == analysis_.Site(*stands);
-           });
+    const std::vector<Thread>& threads = analysis_.trace.processes[p].threads;
+    return stands != nullptr && (HasMade(p, *stands) || std::any_of(threads.begin(), threads.end(),
+                                                                    [](const Thread& thread) {
+                                                                      return thread.lost_p2p != 0;
+                                                                    }));
   }
 
   // Whether a collective in which the process waits lacks a rank inside. If not, it waits for
@@ -406,18 +410,24 @@ class RoundFinder {
     });
   }
 
-  // The awaited process has answered such a wait before, or never will. Before the first message,
-  // the two may only have begun in different orders: then the waiter's call must come first in the
-  // source, or the ranks inside wait for each other as well, as in an exchange that all make.
+  // The awaited process has answered such a wait before. Before the first message, the two may only
+  // have begun in different orders, or have no message for each other: then several ranks must wait
+  // in this call, some for each other, as in an exchange that all make.
   bool IsRepeated(const Circle& circle, const Unanswered& wait) const {
     if (Before(wait) != 0 && IsInALoop(wait.waiter)) return true;
-    if (analysis_.graph.processes[wait.awaited].activity == Activity::kLeft) return true;
     const Event* waiting = analysis_.CurrentEvent(wait.waiter);
     const Event* stands = analysis_.CurrentEvent(wait.awaited);
-    if (waiting == nullptr || stands == nullptr) return false;
+    if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
+    // It has made the call, with another peer.
+    if (HasMade(wait.awaited, *waiting)) return false;
+    const auto here = std::count_if(circle.inside.begin(), circle.inside.end(), [&](uint32_t p) {
+      const Event* event = analysis_.CurrentEvent(p);
+      return event != nullptr && analysis_.Site(*event) == analysis_.Site(*waiting);
+    });
+    if (here < 2) return false;
+    const bool left = analysis_.graph.processes[wait.awaited].activity == Activity::kLeft;
     const PathDivergence part = analysis_.sites.Part(waiting->call_path, stands->call_path);
-    if (!part.known || !part.branch || part.arms) return false;
-    return circle.chained || (part.order < 0 && part.sources_a);
+    return left || (part.known && part.branch && !part.arms);
   }
 
   void Judge(const Circle& circle) {
