@@ -82,6 +82,20 @@ bool MayBeThePeer(const Case& of) {
          (message.rests_on_order || !of.incident.agreeing.empty());
 }
 
+// Calls that completed in earlier rounds are in no order that cannot work: a rank may have skipped
+// a round.
+bool WorkedBefore(const Case& of) {
+  const Analysis& analysis = of.analysis;
+  return std::any_of(of.incident.deviating.begin(), of.incident.deviating.end(), [&](uint32_t p) {
+    const Event* stands = analysis.CurrentEvent(p);
+    const std::vector<Event>& events = analysis.trace.processes[p].p2p;
+    return stands != nullptr && std::any_of(events.begin(), events.end(), [&](const Event& event) {
+             return event.start_ns < stands->start_ns &&
+                    analysis.Site(event) == analysis.Site(*stands);
+           });
+  });
+}
+
 bool MayRestOnLostOrder(const Case& of) {
   const bool on_order =
       BasisOf(of.kind) == KindBasis::kOrder || of.incident.Of<MessageDetails>().rests_on_order;
@@ -115,6 +129,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kUnevenIterations, MayStillBeInTheLoop, Certainty::kSuspected},
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
+    {VerdictKind::kP2pDeadlock, WorkedBefore, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},
