@@ -85,14 +85,10 @@ bool MayBeThePeer(const Case& of) {
 // Calls that completed in earlier rounds are in no order that cannot work: a rank may have skipped
 // a round.
 bool WorkedBefore(const Case& of) {
-  const Analysis& analysis = of.analysis;
-  return std::any_of(of.incident.deviating.begin(), of.incident.deviating.end(), [&](uint32_t p) {
-    const Event* stands = analysis.CurrentEvent(p);
-    const std::vector<Event>& events = analysis.trace.processes[p].p2p;
-    return stands != nullptr && std::any_of(events.begin(), events.end(), [&](const Event& event) {
-             return event.start_ns < stands->start_ns &&
-                    analysis.Site(event) == analysis.Site(*stands);
-           });
+  const std::vector<uint32_t>& ring = of.incident.deviating;
+  return std::any_of(ring.begin(), ring.end(), [&](uint32_t p) {
+    const Event* stands = of.analysis.CurrentEvent(p);
+    return stands != nullptr && HasSentOrReceivedAt(of.analysis, p, *stands);
   });
 }
 

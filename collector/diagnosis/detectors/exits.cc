@@ -14,7 +14,7 @@ namespace {
 
 using What = Incident::What;
 
-// Whether one side made a call that the other did not, so that one may have left.
+// One side made a call that the other did not make: one of them may have left the code around it.
 bool MayHaveExit(const Incident& incident) {
   switch (incident.what) {
     case What::kCalls:
@@ -30,7 +30,7 @@ bool MayHaveExit(const Incident& incident) {
   }
 }
 
-// Whether the condition has a word that usually is a rank: then it is meant to differ.
+// The condition contains a word that usually names a rank. Such a condition is meant to differ.
 bool NamesRank(std::string_view condition) {
   constexpr std::array<std::string_view, 7> kRanks = {"me",     "myid", "my_id", "mype",
                                                       "myproc", "iam",  "taskid"};
@@ -97,9 +97,9 @@ class ExitFinder {
     return exit;
   }
 
-  // Whether the exit names the side that left, although agreement does not. An exception is no
-  // choice of ranks. A return may be one, unless the ranks made the call before; and a loop may
-  // have ended by itself, or have gone on too long on the other side.
+  // The exit outweighs agreement. Ranks do not choose an exception. Ranks may choose a return,
+  // unless they made the call before. A loop may have ended by itself, or may be too long on the
+  // other side.
   bool Decides(const PathExit& exit, const std::vector<uint32_t>& left,
                const Event& waiting) const {
     if (!exit.certain) return false;

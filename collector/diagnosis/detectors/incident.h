@@ -340,7 +340,7 @@ Incident ShiftIncident(const CommunicatorHistory& histories, const Shift& shift)
 const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64_t sequence,
                          uint32_t process, uint64_t start = 0);
 
-// Whether an incident of FindStrays() explains why the process waits.
+// An incident of FindStrays() explains why the process waits.
 bool HasStray(const std::vector<Incident>& incidents, uint32_t process);
 
 // For processes that did not return from the incident's call: adds the other processes inside,

@@ -63,7 +63,7 @@ std::optional<Message> ReceiveIn(const Analysis& analysis, const Event& call) {
   return std::nullopt;
 }
 
-// Whether a receive ended unseen that is like this one.
+// A receive from the same peer with the same tag ended unseen.
 bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event& receive) {
   if (analysis.KindOf(receive) != Kind::kIrecv) return false;
   const Arguments& arguments = analysis.Args(receive);

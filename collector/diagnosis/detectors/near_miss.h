@@ -32,7 +32,8 @@ struct StolenMessage {
   const Event* receive = nullptr;
 };
 
-// Whether a probe right before the receive `call` of `waiter` may have found such a message.
+// A probe right before the receive `call` of `waiter` may have found a message that another thread
+// received. Empty if there is none.
 std::optional<StolenMessage> FindStolenMessage(const Analysis& analysis, uint32_t waiter,
                                                const Event& call);
 
@@ -40,7 +41,7 @@ std::optional<StolenMessage> FindStolenMessage(const Analysis& analysis, uint32_
 // were received from it than receives named it. nullptr if there is none.
 const Event* FindGreedyReceive(const Analysis& analysis, uint32_t waiter, const Event& call);
 
-// Whether a message with the tag was certainly sent, and neither received nor posted for.
+// Process `from` certainly sent a message with the tag, and no receive of `to` takes the message.
 bool IsLeftOver(const Analysis& analysis, uint32_t communicator, uint32_t from, uint32_t to,
                 int32_t tag);
 

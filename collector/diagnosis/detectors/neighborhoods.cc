@@ -24,7 +24,7 @@ const Event* CreationCall(const Analysis& analysis, const CollectiveNode& node, 
   return call != nullptr ? call : CallOrPlace(analysis, node.communicator, node.sequence, process);
 }
 
-// Whether process `p`, which is inside, waits because of the edge.
+// The process, which is inside the collective, waits because of the edge.
 bool WaitsForEdge(const Analysis& analysis, const CollectiveNode& node,
                   const WaitDependency& dependency, uint32_t p, const OddEdge& edge) {
   const int32_t rank = analysis.trace.members[dependency.event->member].rank;

@@ -248,6 +248,13 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
   return came;
 }
 
+bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call) {
+  const std::vector<Event>& events = analysis.trace.processes[process].p2p;
+  return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+    return event.start_ns < call.start_ns && analysis.Site(event) == analysis.Site(call);
+  });
+}
+
 int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b) {
   const CallSites& sites = analysis.sites;
   const PathDivergence to_a = sites.Part(here.call_path, a.call_path);

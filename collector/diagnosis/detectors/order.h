@@ -27,6 +27,9 @@ std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& no
 std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
                                const std::vector<uint32_t>& past);
 
+// The process has made a message call at the same call site before.
+bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call);
+
 // Which of two calls a process at `here` makes next, as far as their call paths and the source show
 // it: < 0: `a`; > 0: `b`; 0: unknown.
 int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b);

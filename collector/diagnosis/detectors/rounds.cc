@@ -13,6 +13,7 @@
 
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/near_miss.h"
+#include "collector/diagnosis/detectors/order.h"
 #include "collector/model/message_counts.h"
 
 namespace rollcall {
@@ -47,6 +48,8 @@ struct Circle {
   std::vector<uint32_t> inside;  // increasing
   std::vector<Unanswered> waits;
   bool chained = false;  // some wait for others inside
+
+  bool Holds(uint32_t p) const { return std::binary_search(inside.begin(), inside.end(), p); }
 };
 
 class RoundFinder {
@@ -125,41 +128,43 @@ class RoundFinder {
   // Whether something else explains the waits: a rank that computes or has ended, calls that do not
   // match, a message with another tag.
   bool HasOtherCause(const Circle& circle) const {
-    const auto inside = [&](uint32_t p) {
-      return std::binary_search(circle.inside.begin(), circle.inside.end(), p);
-    };
-    if (std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& other) {
-          return other.what == What::kStray &&
-                 std::any_of(other.deviating.begin(), other.deviating.end(), inside);
-        })) {
+    if (std::any_of(circle.inside.begin(), circle.inside.end(),
+                    [this](uint32_t p) { return HasStray(incidents_, p); })) {
       return true;
     }
     return std::any_of(circle.waits.begin(), circle.waits.end(), [&](const Unanswered& wait) {
       if (!IsElsewhere(wait.awaited) || wait.dependency->unmarked != 0) return true;
-      if (analysis_.IsStuck(wait.awaited) && !WaitsForThoseInside(wait.awaited, circle.inside)) {
+      if (analysis_.IsStuck(wait.awaited) && !WaitsForThoseInside(wait.awaited, circle)) {
         return true;
       }
       for (const WaitDependency& dependency :
            analysis_.graph.processes[wait.awaited].dependencies) {
+        if (dependency.node == kNoIndex) continue;  // of a device
         const CollectiveNode& node = analysis_.graph.nodes[dependency.node];
         if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
           return true;
       }
-      const std::optional<NearMiss> miss =
-          FindNearMiss(analysis_, wait.waiter, *wait.dependency->event);
-      return miss && miss->other == wait.awaited;
+      return HasNearMiss(wait);
     });
   }
 
-  // Sets the communicator whose messages are counted.
-  void CountOn(uint32_t communicator) {
-    members_.assign(analysis_.graph.processes.size(), nullptr);
-    if (communicator == kNoIndex) return;
-    communicator_ = communicator;
-    for (const MemberHistory& member : analysis_.histories[communicator].members) {
-      members_[member.process] = &member;
-    }
+  // The search looks at all ranks: only if a message of the awaited one is left.
+  bool HasNearMiss(const Unanswered& wait) const {
+    const std::vector<Channel>& channels = analysis_.trace.processes[wait.awaited].channels;
+    const bool any = std::any_of(channels.begin(), channels.end(), [&](const Channel& channel) {
+      if (channel.member == kNoIndex || channel.sent == 0) return false;
+      const uint32_t communicator = analysis_.trace.members[channel.member].communicator;
+      const MemberHistory* waiter = analysis_.HistoryOf(communicator, wait.waiter);
+      return waiter != nullptr && channel.peer == waiter->member->rank &&
+             IsLeftOver(analysis_, communicator, wait.awaited, wait.waiter, channel.tag);
+    });
+    if (!any) return false;
+    const std::optional<NearMiss> miss =
+        FindNearMiss(analysis_, wait.waiter, *wait.dependency->event);
+    return miss && miss->other == wait.awaited;
   }
+
+  const MemberHistory* HistoryOf(uint32_t p) const { return analysis_.HistoryOf(communicator_, p); }
 
   // The messages from `a` to `b`, sent and received.
   struct Traffic {
@@ -169,8 +174,8 @@ class RoundFinder {
   };
   Traffic Between(uint32_t a, uint32_t b) const {
     Traffic traffic;
-    const MemberHistory* from = members_[a];
-    const MemberHistory* to = members_[b];
+    const MemberHistory* from = HistoryOf(a);
+    const MemberHistory* to = HistoryOf(b);
     if (from == nullptr || to == nullptr) return traffic;
     for (const PeerCount& sum : SumsOf(a)) {
       const bool here = sum.member == from->member_index && sum.peer == to->member->rank;
@@ -207,12 +212,12 @@ class RoundFinder {
 
   std::vector<uint32_t> PeersOf(uint32_t p) const {
     std::vector<uint32_t> peers;
-    if (members_[p] == nullptr) return peers;
+    if (HistoryOf(p) == nullptr) return peers;
     const Process& process = analysis_.trace.processes[p];
     const std::vector<int32_t>& ranks =
         PeerRanks(analysis_.trace.communicators[communicator_], process.rank);
     for (const PeerCount& sum : SumsOf(p)) {
-      if (sum.member != members_[p]->member_index || sum.peer < 0) continue;
+      if (sum.member != HistoryOf(p)->member_index || sum.peer < 0) continue;
       if (static_cast<size_t>(sum.peer) >= ranks.size()) continue;
       const uint32_t peer =
           ProcessOf(analysis_.trace, process.world, ranks[static_cast<size_t>(sum.peer)]);
@@ -230,8 +235,8 @@ class RoundFinder {
     const Process& process = analysis_.trace.processes[p];
     return !waits.empty() &&
            std::any_of(process.channels.begin(), process.channels.end(), [&](const Channel& one) {
-             return one.member == members_[p]->member_index &&
-                    one.peer == members_[peer]->member->rank && one.received != 0 &&
+             return one.member == HistoryOf(p)->member_index &&
+                    one.peer == HistoryOf(peer)->member->rank && one.received != 0 &&
                     one.received == Before(waits.front());
            });
   }
@@ -277,8 +282,8 @@ class RoundFinder {
   };
   std::map<int32_t, Served> ServedBy(const Unanswered& wait) const {
     std::map<int32_t, Served> by_tag;
-    const MemberHistory* own = members_[wait.awaited];
-    const MemberHistory* waiter = members_[wait.waiter];
+    const MemberHistory* own = HistoryOf(wait.awaited);
+    const MemberHistory* waiter = HistoryOf(wait.waiter);
     if (own == nullptr || waiter == nullptr || wait.message.sends) return by_tag;
     for (const Channel& channel : analysis_.trace.processes[wait.awaited].channels) {
       if (channel.member != own->member_index || channel.sent == 0) continue;
@@ -296,7 +301,7 @@ class RoundFinder {
   // The awaited process has sent more such messages to each of its other peers.
   bool JudgeServer(const Circle& circle) {
     for (const Unanswered& wait : circle.waits) {
-      CountOn(analysis_.CommunicatorOf(*wait.dependency->event));
+      communicator_ = analysis_.CommunicatorOf(*wait.dependency->event);
       for (const auto& [tag, served] : ServedBy(wait)) {
         if (!served.LeavesOneOut()) continue;
         Incident incident = Make(wait);
@@ -319,8 +324,8 @@ class RoundFinder {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
     if (!WaitsForMessages(p) || all.size() != 1 || all.front().any_source == kNoIndex) return;
     const WaitDependency& dependency = all.front();
-    CountOn(analysis_.CommunicatorOf(*dependency.event));
-    if (members_[p] == nullptr) return;
+    communicator_ = analysis_.CommunicatorOf(*dependency.event);
+    if (HistoryOf(p) == nullptr) return;
     Unanswered wait{p, kNoIndex, &dependency, {}};
     for (const Message& message : MessagesOf(analysis_.Args(*dependency.event))) {
       if (!message.sends) wait.message = message;
@@ -328,11 +333,11 @@ class RoundFinder {
     std::map<uint64_t, std::vector<uint32_t>> senders;  // by the number of their messages
     for (const uint32_t other : analysis_.graph.any_source[dependency.any_source].members) {
       if (other == p) continue;
-      if (!IsElsewhere(other) || members_[other] == nullptr) return;
+      if (!IsElsewhere(other) || HistoryOf(other) == nullptr) return;
       uint64_t sent = 0;
       for (const Channel& channel : analysis_.trace.processes[other].channels) {
-        if (channel.member != members_[other]->member_index) continue;
-        if (channel.peer != members_[p]->member->rank) continue;
+        if (channel.member != HistoryOf(other)->member_index) continue;
+        if (channel.peer != HistoryOf(p)->member->rank) continue;
         if (wait.message.tag == ring::kAnyTag || channel.tag == wait.message.tag)
           sent += channel.sent;
       }
@@ -373,40 +378,31 @@ class RoundFinder {
     const uint64_t before = Before(wait);
     return std::all_of(ranks.begin(), ranks.end(), [&](uint32_t p) {
       const std::vector<Channel>& all = analysis_.trace.processes[p].channels;
-      return members_[p] == nullptr || std::all_of(all.begin(), all.end(), [&](const auto& one) {
-               return one.member != members_[p]->member_index || one.tag != wait.message.tag ||
+      return HistoryOf(p) == nullptr || std::all_of(all.begin(), all.end(), [&](const auto& one) {
+               return one.member != HistoryOf(p)->member_index || one.tag != wait.message.tag ||
                       one.sent == 0 || one.sent == before || one.sent == before + 1;
              });
-    });
-  }
-
-  // The process has called from this place before.
-  bool HasMade(uint32_t p, const Event& call) const {
-    const std::vector<Event>& events = analysis_.trace.processes[p].p2p;
-    return std::any_of(events.begin(), events.end(), [&](const Event& event) {
-      return event.start_ns < call.start_ns && analysis_.Site(event) == analysis_.Site(call);
     });
   }
 
   bool IsInALoop(uint32_t p) const {
     const Event* stands = analysis_.CurrentEvent(p);
     const std::vector<Thread>& threads = analysis_.trace.processes[p].threads;
-    return stands != nullptr && (HasMade(p, *stands) || std::any_of(threads.begin(), threads.end(),
-                                                                    [](const Thread& thread) {
-                                                                      return thread.lost_p2p != 0;
-                                                                    }));
+    return stands != nullptr &&
+           (HasSentOrReceivedAt(analysis_, p, *stands) ||
+            std::any_of(threads.begin(), threads.end(),
+                        [](const Thread& thread) { return thread.lost_p2p != 0; }));
   }
 
   // Whether a collective in which the process waits lacks a rank inside. If not, it waits for
   // others, which are the cause.
-  bool WaitsForThoseInside(uint32_t p, const std::vector<uint32_t>& inside) const {
+  bool WaitsForThoseInside(uint32_t p, const Circle& circle) const {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
     return std::any_of(all.begin(), all.end(), [&](const WaitDependency& dependency) {
       if (dependency.node == kNoIndex) return false;
       const std::vector<uint32_t>& missing = analysis_.graph.nodes[dependency.node].missing;
-      return std::any_of(missing.begin(), missing.end(), [&](uint32_t one) {
-        return std::binary_search(inside.begin(), inside.end(), one);
-      });
+      return std::any_of(missing.begin(), missing.end(),
+                         [&](uint32_t one) { return circle.Holds(one); });
     });
   }
 
@@ -419,7 +415,7 @@ class RoundFinder {
     const Event* stands = analysis_.CurrentEvent(wait.awaited);
     if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
     // It has made the call, with another peer.
-    if (HasMade(wait.awaited, *waiting)) return false;
+    if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
     const auto here = std::count_if(circle.inside.begin(), circle.inside.end(), [&](uint32_t p) {
       const Event* event = analysis_.CurrentEvent(p);
       return event != nullptr && analysis_.Site(*event) == analysis_.Site(*waiting);
@@ -438,9 +434,10 @@ class RoundFinder {
     if (best == circle.waits.end()) return;
     const Unanswered& first = *best;
     const uint32_t communicator = analysis_.CommunicatorOf(*first.dependency->event);
-    CountOn(communicator);
+    communicator_ = communicator;
     std::vector<uint32_t> awaited;
     for (const Unanswered& wait : circle.waits) awaited.push_back(wait.awaited);
+    awaited = Without(std::move(awaited), {});
     for (const uint32_t p : circle.inside) {
       for (const uint32_t peer : PeersOf(p)) {
         if (IsElsewhere(peer) && !Contains(awaited, peer) && WouldWaitFor(p, peer)) {
@@ -499,10 +496,8 @@ class RoundFinder {
   void Replace(const Circle& circle, const std::set<uint32_t>& reached, Incident incident) {
     if (incident.deviating_event == nullptr || incident.agreeing_event == nullptr) return;
     const auto within = [&](const std::vector<uint32_t>& side) {
-      return std::all_of(side.begin(), side.end(), [&](uint32_t p) {
-        return reached.contains(p) ||
-               std::binary_search(circle.inside.begin(), circle.inside.end(), p);
-      });
+      return std::all_of(side.begin(), side.end(),
+                         [&](uint32_t p) { return reached.contains(p) || circle.Holds(p); });
     };
     const bool known =
         std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& other) {
@@ -524,8 +519,7 @@ class RoundFinder {
 
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
-  uint32_t communicator_ = kNoIndex;
-  std::vector<const MemberHistory*> members_;                // of the communicator, by process
+  uint32_t communicator_ = kNoIndex;                         // whose messages are counted
   mutable std::map<uint32_t, std::vector<PeerCount>> sums_;  // of processes that have none
 };
 

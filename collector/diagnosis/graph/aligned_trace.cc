@@ -44,6 +44,12 @@ AlignedTrace::AlignedTrace(const Trace& trace_in, const DiagnoseOptions& options
     const uint32_t process = trace.members[m].process;
     if (process != kNoIndex) members_of_[process].push_back(m);
   }
+  place_of_.resize(trace.members.size(), kNoIndex);
+  for (const CommunicatorHistory& history : histories) {
+    for (uint32_t i = 0; i < history.members.size(); ++i) {
+      place_of_[history.members[i].member_index] = i;
+    }
+  }
   shifts_.resize(trace.communicators.size());
 }
 
@@ -79,8 +85,9 @@ bool AlignedTrace::EnteredRecently(uint32_t process) const {
 
 const MemberHistory* AlignedTrace::HistoryOf(uint32_t communicator, uint32_t process) const {
   if (communicator >= histories.size()) return nullptr;  // kNoIndex: a call without a communicator
-  for (const MemberHistory& history : histories[communicator].members) {
-    if (history.process == process) return &history;
+  for (const uint32_t m : members_of_[process]) {
+    if (trace.members[m].communicator != communicator || place_of_[m] == kNoIndex) continue;
+    return &histories[communicator].members[place_of_[m]];
   }
   return nullptr;
 }

@@ -102,6 +102,7 @@ class AlignedTrace {
 
  private:
   std::vector<std::vector<uint32_t>> members_of_;  // by process
+  std::vector<uint32_t> place_of_;  // by member: index in its CommunicatorHistory::members
   mutable std::vector<std::optional<std::optional<Shift>>> shifts_;
 };
 

@@ -186,10 +186,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                 RanksPhrase(agreeing), other);
   }
   finding.why = Why(divergence);
-  if (incident.exit && incident.tie) {
-    finding.notes.push_back(fmt::format("the source suggests that {} {}", RanksPhrase(deviating),
-                                        ExitText(*incident.exit)));
-  }
+  if (incident.tie) AddExitNote(incident, RanksPhrase(deviating), &finding);
   if (incident.what == Incident::What::kShift && incident.Of<CallDetails>().each_time) {
     finding.why += "; from there on the histories differ by this call alone";
   } else if (incident.what == Incident::What::kShift) {

@@ -35,12 +35,6 @@ void AddReadings(const Incident& incident, const Divergence& divergence, const s
                              KindFix(VerdictKind::kUnevenIterations));
 }
 
-void AddExit(const Incident& incident, const std::string& left, Finding* finding) {
-  if (!incident.exit) return;
-  finding->notes.push_back(
-      fmt::format("the source suggests that {} {}", left, ExitText(*incident.exit)));
-}
-
 // Of a loop that exchanges messages.
 Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
                     const Divergence& divergence) {
@@ -64,7 +58,7 @@ Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
           ? fmt::format("{} is outside the loop in lines {} to {} that contains {}", other,
                         divergence.loop.first, divergence.loop.last, operation)
           : fmt::format("{} went on to {}, where it had not been in earlier rounds", ranks, other);
-  AddExit(incident, ranks, &finding);
+  AddExitNote(incident, ranks, &finding);
   AddReadings(incident, divergence, ranks, stayed, operation, other, &finding);
   return finding;
 }
@@ -119,7 +113,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }
-  AddExit(incident, RanksPhrase(left), &finding);
+  AddExitNote(incident, RanksPhrase(left), &finding);
   AddReadings(incident, divergence, RanksPhrase(left), RanksPhrase(stayed), operation, other,
               &finding);
   return finding;

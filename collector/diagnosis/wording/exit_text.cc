@@ -29,6 +29,12 @@ std::string ExitText(const PathExit& exit) {
   return text;
 }
 
+void AddExitNote(const Incident& incident, const std::string& left, Finding* finding) {
+  if (!incident.exit) return;
+  finding->notes.push_back(
+      fmt::format("the source suggests that {} {}", left, ExitText(*incident.exit)));
+}
+
 std::string ExitFix(const PathExit& exit, const std::string& operation) {
   if (exit.how == PathExit::How::kException) {
     return fmt::format(

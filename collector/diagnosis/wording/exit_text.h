@@ -4,12 +4,17 @@
 
 #include <string>
 
+#include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/matching/call_site.h"
 
 namespace rollcall {
 
 // "left residual() by the exception of solver.cc:25 (if rank == 1), caught at line 61".
 std::string ExitText(const PathExit& exit);
+
+// Adds how `left`, as "ranks 1,2", may have left, if the source shows that.
+void AddExitNote(const Incident& incident, const std::string& left, Finding* finding);
 
 // What to do about it.
 std::string ExitFix(const PathExit& exit, const std::string& operation);
