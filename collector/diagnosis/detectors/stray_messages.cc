@@ -161,6 +161,7 @@ class StrayFinder {
   }
 
   bool IsLeft(const Use& send) const {
+    if (send.process == kNoIndex) return false;
     const uint32_t to = PeerOf(send);
     return to != kNoIndex && IsLeftOver(analysis_, send.communicator, send.process, to, send.tag);
   }
@@ -461,7 +462,9 @@ class StrayFinder {
       if (!Contains(RightPeers(*last, true), receive.rank)) continue;
       all.push_back(Make(awaited, *last, true, *last->event, Reason::kOtherRanks));
     }
-    for (const int32_t peer : RightPeers(receive, false)) {
+    // Most receives have no such message, and RightPeers() looks at the calls of all ranks.
+    const bool any = IsSentByAnother(awaited);
+    for (const int32_t peer : any ? RightPeers(receive, false) : std::vector<int32_t>()) {
       Use right = receive;
       right.peer = peer;
       const Use sent = Reversed(right);

@@ -85,6 +85,7 @@ bool AlignedTrace::EnteredRecently(uint32_t process) const {
 
 const MemberHistory* AlignedTrace::HistoryOf(uint32_t communicator, uint32_t process) const {
   if (communicator >= histories.size()) return nullptr;  // kNoIndex: a call without a communicator
+  if (process >= members_of_.size()) return nullptr;     // kNoIndex: it has no trace
   for (const uint32_t m : members_of_[process]) {
     if (trace.members[m].communicator != communicator || place_of_[m] == kNoIndex) continue;
     return &histories[communicator].members[place_of_[m]];
