@@ -21,7 +21,7 @@ struct PathStep {
 class WaysPast {
  public:
   WaysPast(const std::vector<PathStep>& steps, size_t depth, int outside, bool unwinds)
-      : unwinds_(unwinds) {
+      : steps_(steps), unwinds_(unwinds) {
     for (size_t i = steps.size(); i-- > depth;) {
       step_ = &steps[i];
       outside_ = i == depth ? outside : 0;
@@ -29,9 +29,14 @@ class WaysPast {
         unknown |= IsUserLine(*step_->frame) && !IsFrameworkFrame(*step_->frame);
         continue;
       }
+      bool in_loop = false;
       for (const SourceBlock& block : step_->source->blocks) {
-        if (IsAround(block)) (block.kind == BlockKind::kLoop ? loops : arms) = true;
+        if (!IsAround(block)) continue;
+        (block.kind == BlockKind::kLoop ? loops : arms) = true;
+        in_loop |= block.kind == BlockKind::kLoop;
       }
+      // Who returns into a loop goes on with the next round.
+      if (in_loop) leaves.reset();
       const SourceFlow* function = FunctionAround(step_->source->flow, step_->frame->line);
       for (const SourceFlow& flow : step_->source->flow) {
         if (flow.kind == FlowKind::kTry && IsAround(flow)) {
@@ -81,6 +86,7 @@ class WaysPast {
       return block.kind == BlockKind::kLoop && IsAround(block) && block.Holds(flow.first);
     });
     if (flow.first >= line && !in_loop) return;
+    if (flow.kind == FlowKind::kReturn && Calls(flow.first)) return;
     PathExit exit{.function = *step_->frame, .line = flow.first, .condition = flow.condition};
     if (flow.kind == FlowKind::kThrow && !throws) {
       throws = std::move(exit);
@@ -94,6 +100,13 @@ class WaysPast {
     }
   }
 
+  // The path leads through this line of the function, as of one that calls itself.
+  bool Calls(int line) const {
+    return std::any_of(steps_.begin(), steps_.end(), [&](const PathStep& step) {
+      return step.source == step_->source && step.frame->line == line;
+    });
+  }
+
   bool InHandler(const SourceFlow& statement) const {
     const std::vector<SourceFlow>& flow = step_->source->flow;
     return std::any_of(flow.begin(), flow.end(), [&](const SourceFlow& one) {
@@ -102,6 +115,7 @@ class WaysPast {
     });
   }
 
+  const std::vector<PathStep>& steps_;
   bool unwinds_;  // a destructor runs at `outside`
   const PathStep* step_ = nullptr;
   int outside_ = 0;  // 0 in called functions
