@@ -92,6 +92,19 @@ bool WorkedBefore(const Case& of) {
   });
 }
 
+// One of them is in a loop that does not contain the place of the next: that one may have left it.
+bool MayHaveLeftALoop(const Case& of) {
+  const std::vector<uint32_t>& ring = of.incident.deviating;
+  for (size_t i = 0; i < ring.size(); ++i) {
+    const Event* a = of.analysis.CurrentEvent(ring[i]);
+    const Event* b = of.analysis.CurrentEvent(ring[(i + 1) % ring.size()]);
+    if (a == nullptr || b == nullptr) continue;
+    const PathDivergence parting = of.analysis.sites.Part(a->call_path, b->call_path);
+    if (!parting.loops_a.empty() || !parting.loops_b.empty()) return true;
+  }
+  return false;
+}
+
 bool MayRestOnLostOrder(const Case& of) {
   const bool on_order =
       BasisOf(of.kind) == KindBasis::kOrder || of.incident.Of<MessageDetails>().rests_on_order;
@@ -126,6 +139,7 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, WorkedBefore, Certainty::kLikely},
+    {VerdictKind::kP2pDeadlock, MayHaveLeftALoop, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},

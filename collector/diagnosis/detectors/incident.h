@@ -88,6 +88,7 @@ struct StrayDetails {
     kOwnCalls,    // the rank's earlier calls there differ
     kOtherRanks,  // those of other ranks differ
     kUnusedTag,   // no other rank uses the tag, and other ranks use that of the other end
+    kPartner,     // the other end of the same exchange is with the right rank
     kProbed,      // the receiver had probed for any tag, and found this message
     kEverywhere,  // it is so on all of `deviating`
   };

@@ -126,7 +126,7 @@ class RoundFinder {
   }
 
   // Whether something else explains the waits: a rank that computes or has ended, calls that do not
-  // match, a message with another tag.
+  // match, a message with another tag, a call that MPI rejected.
   bool HasOtherCause(const Circle& circle) const {
     if (std::any_of(circle.inside.begin(), circle.inside.end(),
                     [this](uint32_t p) { return HasStray(incidents_, p); })) {
@@ -144,7 +144,15 @@ class RoundFinder {
         if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
           return true;
       }
-      return HasNearMiss(wait);
+      return HasNearMiss(wait) || HasRejected(wait.awaited) || HasRejected(wait.waiter);
+    });
+  }
+
+  // MPI has rejected a send or a receive, which took no part in the round.
+  bool HasRejected(uint32_t p) const {
+    const std::vector<RejectedCall>& all = analysis_.trace.processes[p].rejected;
+    return std::any_of(all.begin(), all.end(), [&](const RejectedCall& call) {
+      return !MessagesOf(analysis_.Args(call.event)).empty();
     });
   }
 
@@ -170,7 +178,10 @@ class RoundFinder {
   struct Traffic {
     uint64_t sent = 0;
     uint64_t received = 0;
+    uint64_t posted = 0;  // receives that are not complete
     bool unknown = false;
+
+    bool IsEven() const { return unknown || sent == received + posted; }
   };
   Traffic Between(uint32_t a, uint32_t b) const {
     Traffic traffic;
@@ -186,8 +197,24 @@ class RoundFinder {
       if (sum.peer == from->member->rank) traffic.received += sum.received;
       traffic.unknown |= sum.peer == ring::kAnySource && sum.received != 0;
     }
+    traffic.posted = PostedBy(b, to->member_index, from->member->rank);
     traffic.unknown |= IsUncounted(a) || IsUncounted(b);
     return traffic;
+  }
+  uint64_t PostedBy(uint32_t p, uint32_t member, int32_t peer) const {
+    uint64_t count = 0;
+    const auto add = [&](const Event& event) {
+      if (event.member != member) return;
+      for (const Message& message : MessagesOf(analysis_.Args(event))) {
+        count += !message.sends && !message.probes && message.peer == peer;
+      }
+    };
+    const Process& process = analysis_.trace.processes[p];
+    for (const OpenCall& call : process.open_calls) add(call.event);
+    for (const OpenRequest& request : process.open_requests) {
+      if (request.state == ring::RequestState::kActive) add(request.event);
+    }
+    return count;
   }
   bool IsUncounted(uint32_t p) const {
     const Process& process = analysis_.trace.processes[p];
@@ -201,13 +228,20 @@ class RoundFinder {
     return entry->second;
   }
 
-  // Both have exchanged messages, and each has received all messages of the other.
+  bool HaveExchanged(uint32_t a, uint32_t b) const {
+    return Between(a, b).sent + Between(b, a).sent != 0;
+  }
+
+  // Each has received, or is about to receive, all messages of the other, and no further one.
   bool Agree(uint32_t a, uint32_t b) const {
+    return HaveExchanged(a, b) && Between(a, b).IsEven() && Between(b, a).IsEven();
+  }
+  // `a` has sent `b` at least what `b` expects, and expects at least what `b` has sent.
+  bool KeepsUp(uint32_t a, uint32_t b) const {
     const Traffic there = Between(a, b);
     const Traffic back = Between(b, a);
-    const bool unknown = there.unknown || back.unknown;
-    return there.sent + back.sent != 0 &&
-           (unknown || (there.sent == there.received && back.sent == back.received));
+    return HaveExchanged(a, b) && !there.unknown && !back.unknown &&
+           there.sent >= there.received + there.posted && back.received + back.posted >= back.sent;
   }
 
   std::vector<uint32_t> PeersOf(uint32_t p) const {
@@ -241,22 +275,26 @@ class RoundFinder {
            });
   }
 
-  // `from` and the processes elsewhere that are connected with it by exchanged messages; if
-  // `agreeing`, only by pairs that agree.
-  std::set<uint32_t> Connected(const std::vector<uint32_t>& from, bool agreeing) const {
+  // `from`, and the processes that are connected with it by messages.
+  std::set<uint32_t> Connected(const std::vector<uint32_t>& from, const Circle& circle,
+                               const std::set<uint32_t>& except) const {
     std::set<uint32_t> reached(from.begin(), from.end());
     std::vector<uint32_t> work = from;
     while (!work.empty()) {
       const uint32_t p = work.back();
       work.pop_back();
       for (const uint32_t peer : PeersOf(p)) {
-        if (!IsElsewhere(peer) || (agreeing && !Agree(p, peer))) continue;
-        if (reached.insert(peer).second) work.push_back(peer);
+        if (except.contains(peer) || reached.contains(peer)) continue;
+        const bool inside = circle.Holds(p);
+        const bool joins =
+            circle.Holds(peer)
+                ? inside && Between(p, peer).received + Between(peer, p).received != 0
+                : IsElsewhere(peer) && (Agree(p, peer) || (inside && KeepsUp(peer, p)));
+        if (joins && reached.insert(peer).second) work.push_back(peer);
       }
     }
     return reached;
   }
-
   // The number of messages of this kind before the missing one.
   uint64_t Before(const Unanswered& wait) const {
     uint64_t count = 0;
@@ -406,6 +444,12 @@ class RoundFinder {
     });
   }
 
+  bool AreAtOnePlace(uint32_t a, uint32_t b) const {
+    const Event* event = analysis_.CurrentEvent(a);
+    const Event* other = analysis_.CurrentEvent(b);
+    return event != nullptr && other != nullptr && analysis_.Site(*event) == analysis_.Site(*other);
+  }
+
   // The awaited process has answered such a wait before. Before the first message, the two may only
   // have begun in different orders, or have no message for each other: then several ranks must wait
   // in this call, some for each other, as in an exchange that all make.
@@ -416,10 +460,8 @@ class RoundFinder {
     if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
     // It has made the call, with another peer.
     if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
-    const auto here = std::count_if(circle.inside.begin(), circle.inside.end(), [&](uint32_t p) {
-      const Event* event = analysis_.CurrentEvent(p);
-      return event != nullptr && analysis_.Site(*event) == analysis_.Site(*waiting);
-    });
+    const auto here = std::count_if(circle.inside.begin(), circle.inside.end(),
+                                    [&](uint32_t p) { return AreAtOnePlace(p, wait.waiter); });
     if (here < 2) return false;
     const bool left = analysis_.graph.processes[wait.awaited].activity == Activity::kLeft;
     const PathDivergence part = analysis_.sites.Part(waiting->call_path, stands->call_path);
@@ -446,14 +488,25 @@ class RoundFinder {
       }
     }
     awaited = Without(std::move(awaited), {});
-    const std::set<uint32_t> fewer = Connected(awaited, true);
-    std::vector<uint32_t> all = circle.inside;
-    all.insert(all.end(), awaited.begin(), awaited.end());
-    const std::set<uint32_t> reached = Connected(all, false);
-    std::vector<uint32_t> others;
-    for (const uint32_t p : reached) {
-      if (!fewer.contains(p)) others.push_back(p);
+    std::set<uint32_t> against;
+    std::vector<uint32_t> stayed;
+    for (const Unanswered& wait : circle.waits) stayed.push_back(wait.waiter);
+    for (const uint32_t p : circle.inside) {
+      if (AreAtOnePlace(p, first.waiter)) stayed.push_back(p);
     }
+    for (const uint32_t p : awaited) {
+      for (const uint32_t peer : PeersOf(p)) {
+        const bool ahead = KeepsUp(peer, p) && !Agree(p, peer);
+        if (ahead && IsElsewhere(peer) && !Contains(awaited, peer)) against.insert(peer);
+      }
+    }
+    const std::set<uint32_t> fewer = Connected(awaited, circle, against);
+    stayed.insert(stayed.end(), against.begin(), against.end());
+    const std::set<uint32_t> more = Connected(stayed, circle, fewer);
+    const std::vector<uint32_t> others(more.begin(), more.end());
+    std::set<uint32_t> reached(circle.inside.begin(), circle.inside.end());
+    reached.insert(fewer.begin(), fewer.end());
+    reached.insert(more.begin(), more.end());
     Incident incident = Make(first);
     RoundDetails& details = incident.Set<RoundDetails>();
     details.more = fewer.size() > others.size();

@@ -66,6 +66,7 @@ class StrayFinder {
     for (const Awaited& awaited : all_) {
       std::optional<Stray> stray = ByOwnCalls(awaited);
       if (!stray) stray = ByTagsOfOthers(awaited);
+      if (!stray) stray = ByPartner(awaited);
       if (stray) {
         Add(*stray);
       } else if ((stray = ByPeersOfOthers(awaited))) {
@@ -212,6 +213,62 @@ class StrayFinder {
     std::swap(send.rank, send.peer);
     send.event = nullptr;
     return send;
+  }
+
+  // --- By the two ends of an exchange with one partner.
+
+  // The last call of a process at a site that sends and receives.
+  struct Exchange {
+    const Use* send = nullptr;
+    const Use* receive = nullptr;
+
+    bool IsWith(const Use& of) const {
+      return send->communicator == of.communicator && send->peer == of.rank &&
+             receive->peer == of.rank;
+    }
+  };
+  std::optional<Exchange> LastExchange(uint32_t p, uint32_t site) const {
+    const auto last = [&](bool sends) -> const Use* {
+      const auto calls = sites_.find({site, sends});
+      if (calls == sites_.end() || !calls->second.contains(p)) return nullptr;
+      return &calls->second.at(p).all.back();
+    };
+    const Exchange exchange{last(true), last(false)};
+    if (exchange.send == nullptr || exchange.receive == nullptr) return std::nullopt;
+    if (exchange.send->event->start_ns != exchange.receive->event->start_ns) return std::nullopt;
+    return exchange;
+  }
+
+  // The receiver takes the message in its own call at the site.
+  bool IsAwaited(const Use& send, uint32_t site) const {
+    const auto other = LastExchange(PeerOf(send), site);
+    return other && other->receive->peer == send.rank && other->receive->tag == send.tag;
+  }
+
+  // A rank sends to and receives from one partner. The partner does one of the two with another
+  // rank, at the same site.
+  std::optional<Stray> ByPartner(const Awaited& awaited) const {
+    const Use& receive = awaited.receive;
+    const uint32_t site = analysis_.sites.Id(receive.event->call_path);
+    const auto own = LastExchange(receive.process, site);
+    if (site == 0 || !own || own->receive->event->start_ns != receive.event->start_ns) {
+      return std::nullopt;
+    }
+    const bool receives_oddly = own->send->peer != receive.peer;
+    const uint32_t partner = receives_oddly ? PeerOf(*own->send) : awaited.sender;
+    const auto other = partner == kNoIndex ? std::nullopt : LastExchange(partner, site);
+    if (!other || other->send->communicator != receive.communicator) return std::nullopt;
+    if (receives_oddly) {
+      if (!other->IsWith(receive) || other->send->tag != receive.tag) return std::nullopt;
+      if (!IsLeft(*other->send) || IsAwaited(*other->send, site)) return std::nullopt;
+      return Make(awaited, *other->send, false, *receive.event, Reason::kPartner);
+    }
+    if (other->receive->peer != receive.rank || other->send->tag != receive.tag ||
+        other->send->peer == receive.rank || !IsLeft(*other->send) ||
+        IsAwaited(*other->send, site)) {
+      return std::nullopt;
+    }
+    return Make(awaited, *other->send, true, *other->send->event, Reason::kPartner);
   }
 
   // --- By the calls that other ranks make at the same site.

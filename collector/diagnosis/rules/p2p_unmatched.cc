@@ -72,6 +72,10 @@ std::string StrayReason(const Analysis& analysis, const StrayDetails& details, b
     case kUnusedTag:
       return fmt::format("other ranks make the other call as this one, and no rank {} {}",
                          sends ? "receives" : "sends", wrong);
+    case kPartner:
+      return fmt::format("rank {} {} {} in the same call, and {} it", rank,
+                         sends ? "receives from" : "sends to", right,
+                         sends ? "that rank awaits a message of" : "that rank sends one to");
     case kProbed:
       return fmt::format("rank {} probed for more than this right before, and {} is what it found",
                          rank, sent);
