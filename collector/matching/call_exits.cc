@@ -35,8 +35,9 @@ class WaysPast {
         (block.kind == BlockKind::kLoop ? loops : arms) = true;
         in_loop |= block.kind == BlockKind::kLoop;
       }
-      // Who returns into a loop goes on with the next round.
-      if (in_loop) leaves.reset();
+      // Who returns into a loop goes on with the next round: what leaves the loop comes first.
+      std::optional<PathExit> returns;
+      if (in_loop) std::swap(returns, leaves);
       const SourceFlow* function = FunctionAround(step_->source->flow, step_->frame->line);
       for (const SourceFlow& flow : step_->source->flow) {
         if (flow.kind == FlowKind::kTry && IsAround(flow)) {
@@ -46,6 +47,7 @@ class WaysPast {
           AddStatement(flow);
         }
       }
+      if (!leaves) leaves = std::move(returns);
     }
   }
 

@@ -22,7 +22,8 @@ constexpr int64_t kAgainNs = 5'000'000'000;
 constexpr double kWaitsBelow = 0.02;
 
 bool Computes(const Process& process, const Observed& observed) {
-  return observed.cpu_share >= kWaitsBelow && process.end.how == ProcessEnd::How::kAlive;
+  return observed.cpu_share.value_or(0) >= kWaitsBelow &&
+         process.end.how == ProcessEnd::How::kAlive;
 }
 
 }  // namespace
@@ -61,6 +62,10 @@ std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Repo
       const Observed* const seen = of(process);
       if (seen == nullptr) continue;
       state.waiting.push_back({seen->id, trace.processes[process].rank, seen->activity});
+    }
+    for (const uint32_t process : ProcessesOf(trace, finding, finding.culprits)) {
+      const Observed* const seen = of(process);
+      state.cpu_known &= seen != nullptr && seen->cpu_share.has_value();
     }
     for (const std::vector<int32_t>& ranks : {finding.culprits, finding.awaited}) {
       const std::vector<uint32_t> others = ProcessesOf(trace, finding, ranks);

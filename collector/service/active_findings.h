@@ -38,6 +38,7 @@ struct FindingState {
   std::vector<Rank> waiting;   // the ranks that it says wait
   int64_t still_since_ns = 0;  // the last record entered or completed by a rank of the finding
   bool computes = false;       // one of them is outside every call and uses the processor
+  bool cpu_known = true;       // of each culprit
 };
 
 // What is known of a process besides its ring at the moment of the diagnosis.
@@ -46,8 +47,8 @@ struct Observed {
   uint64_t activity = 0;
   int64_t still_since_ns = 0;
   // CPU share of one processor used by threads that neither wait inside a call nor poll tightly,
-  // since the previous diagnosis; 0 if unknown.
-  double cpu_share = 0;
+  // since the previous diagnosis; empty if unknown.
+  std::optional<double> cpu_share{};
 };
 
 // The findings of a report; `observed` is by process of the trace and may be shorter.

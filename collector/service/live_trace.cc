@@ -43,16 +43,20 @@ struct LiveTraceBuilder::Draft {
 };
 
 Observed LiveTraceBuilder::Observe(uint64_t id, const IncomingRing& image) {
+  // One diagnosis may build several live traces, of the same images.
+  constexpr int64_t kShortestNs = 1'000'000'000;
   const int64_t now = Now(CLOCK_MONOTONIC);
-  Observed observed{
-      .id = id, .activity = image.activity, .still_since_ns = now - image.idle_ns, .cpu_share = 0};
-  const auto [last, is_first] = cpu_.try_emplace(id, image.cpu_ns, now);
-  const auto [cpu_ns, at_ns] = std::exchange(last->second, {image.cpu_ns, now});
-  if (!is_first && image.cpu_ns != 0 && now > at_ns) {
-    observed.cpu_share =
-        static_cast<double>(image.cpu_ns - cpu_ns) / static_cast<double>(now - at_ns);
+  const auto [entry, is_first] = cpu_.try_emplace(id, CpuSample{image.cpu_ns, now});
+  CpuSample& last = entry->second;
+  if (!is_first && image.cpu_ns != 0 && now - last.at_ns >= kShortestNs) {
+    const double share =
+        static_cast<double>(image.cpu_ns - last.cpu_ns) / static_cast<double>(now - last.at_ns);
+    last = {image.cpu_ns, now, share};
   }
-  return observed;
+  return {.id = id,
+          .activity = image.activity,
+          .still_since_ns = now - image.idle_ns,
+          .cpu_share = last.share};
 }
 
 void LiveTraceBuilder::AddEvidence(Draft* draft) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -69,8 +70,12 @@ class LiveTraceBuilder {
   const JobState* const state_;
   AgentQueries* const queries_;
   const RunTask run_task_;
-  // CPU time and the time of its sample, by process.
-  std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> cpu_;
+  struct CpuSample {
+    int64_t cpu_ns = 0;
+    int64_t at_ns = 0;
+    std::optional<double> share{};  // since the sample before
+  };
+  std::unordered_map<uint64_t, CpuSample> cpu_;  // by process
 };
 
 }  // namespace rollcall::service

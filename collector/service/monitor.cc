@@ -149,7 +149,9 @@ void Monitor::Run() {
     PublishMetrics(suspicion, now);
     const bool requested =
         after_diagnosis || withdrawn_ || now >= active_findings_.NextDiagnosisNs();
-    if (requested || throttle_.MayRun(suspicion, now)) RunDiagnosis(suspicion, requested);
+    if (requested || throttle_.MayRun(suspicion, now)) {
+      RunDiagnosis(suspicion, requested, after_diagnosis != nullptr);
+    }
     if (after_diagnosis) after_diagnosis();
     AnswerWatchers();
   }
@@ -370,8 +372,23 @@ void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t 
   if (options_.on_withdrawal) options_.on_withdrawal(withdrawal);
 }
 
-Report Monitor::DiagnoseLive(const LiveTrace& live) const {
-  Report report = Diagnose(live.trace, {.stall_after_ns = options_.times.stall_after_ns});
+Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
+  const int64_t stall_after_ns = options_.times.stall_after_ns;
+  Report report =
+      Diagnose(live.trace, {.stall_after_ns = stall_after_ns, .time_is_up = time_is_up});
+  if (time_is_up && report.no_progress_ns < stall_after_ns) {
+    const std::vector<FindingState> states = FindingStates(live.trace, report, live.observed);
+    std::vector<Finding> idle;
+    for (size_t i = 0; i < states.size(); ++i) {
+      const FindingState& state = states[i];
+      const bool by_time =
+          state.certainty == Certainty::kSuspected &&
+          (state.kind == VerdictKind::kRankStalled || state.kind == VerdictKind::kInitHang);
+      const bool computes = state.computes || !state.cpu_known;
+      if (!by_time || !computes) idle.push_back(std::move(report.findings[i]));
+    }
+    report.findings = std::move(idle);
+  }
   const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
     // If one of two processes ended and still appears alive, the order of the ends is unknown.
     const bool torn = live.ended_meanwhile.contains(finding.world);
@@ -399,7 +416,7 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
   return ids;
 }
 
-void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
+void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up) {
   const int64_t begin = Monotonic();
   if (suspicion.reason == Reason::kSomeWait && !requested &&
       !agents_.MayFetchWhileComputing(begin)) {
@@ -417,7 +434,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
     live = live_trace_builder_.Build({});
     collected = Monotonic();
     if (named) queries_.Symbolize(&live.trace);
-    RunTask([&] { report = DiagnoseLive(live); });
+    RunTask([&] { report = DiagnoseLive(live, time_is_up); });
   };
   const auto fetch_and_diagnose = [&] {
     queries_.FetchRings(first);
@@ -471,7 +488,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested) {
     if (!named) {
       // Only now: reading debug information takes far longer than everything else here.
       queries_.Symbolize(&live.trace);
-      RunTask([&] { report = DiagnoseLive(live); });
+      RunTask([&] { report = DiagnoseLive(live, time_is_up); });
     }
   }
   if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();

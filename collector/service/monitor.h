@@ -154,10 +154,10 @@ class Monitor : public AgentHandler {
   void Note(const Agent& agent, const std::string& problem);
   void RemoveLostAgents();
   // `requested`: requested independently of the digests, and not to be delayed.
-  void RunDiagnosis(const Suspicion& suspicion, bool requested);
+  void RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up);
   // The diagnosis of a running job, without findings about processes that were not quiet in two
   // samples, and without findings that rest on snapshots of two moments.
-  Report DiagnoseLive(const LiveTrace& live) const;
+  Report DiagnoseLive(const LiveTrace& live, bool time_is_up) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
   // As MovementOf(), for a job that is over.

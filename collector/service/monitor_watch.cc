@@ -71,7 +71,7 @@ std::string Monitor::Answer(const rpc::Question& question) {
     return "no diagnosis: it would disturb the ranks that compute; try again later\n";
   }
   // Not as a requested one, which would report findings before their time.
-  RunDiagnosis(suspicion, /*requested=*/false);
+  RunDiagnosis(suspicion, /*requested=*/false, /*time_is_up=*/false);
   if (active_findings_.empty() && unreported_.empty()) return "the diagnosis found nothing\n";
   std::string text;
   for (const FindingState* one : active_findings_.All()) {

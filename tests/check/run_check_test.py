@@ -245,9 +245,19 @@ def out_of_time_while_it_moves(scene):
     outcome.require(finding["hangs"] is False, str(finding))
 
 
+def out_of_time_while_one_sleeps(scene):
+    """At the end of --timeout, a rank that slept for 30 s while others waited is suspected."""
+    source = source_of("stalled/asleep_in_read.c")
+    finding = scene.fault("stalled/asleep_in_read.c", "--timeout", "36", ranks=3).ends(FINDINGS).finds("rank-stalled")
+    outcome = (finding["certainty"], finding["culprits"], {line["line"] for line in finding["lines"]})
+    expected = ("suspected", [0], {marked(source, "culprit"), marked(source, "waiting")})
+    if outcome != expected:
+        raise Failure("%s instead of %s" % (outcome, expected))
+
+
 CASES = {case.__name__: case for case in (
     hang, silent_mismatch, buffering, left_behind, notes, call_sites, healthy, data_is_read, fails_by_itself,
-    out_of_time, out_of_time_while_it_moves)}
+    out_of_time, out_of_time_while_it_moves, out_of_time_while_one_sleeps)}
 
 
 def main():

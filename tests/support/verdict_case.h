@@ -110,6 +110,8 @@ inline Case Read(const fs::path& path) {
     } else if (line.rfind("time-limit ", 0) == 0) {
       result.options.time_limit_ns = std::stoll(line.substr(11)) * 1'000'000'000;
       result.options.job_ended = true;
+    } else if (line == "time-is-up") {
+      result.options.time_is_up = true;
     } else if (line == "job-ended") {
       result.options.job_ended = true;
     } else {

@@ -110,6 +110,13 @@ bool KnowsDevice(const HangCase& of) {
          });
 }
 
+// The user allows it more time, and the job does not.
+bool MayOnlyBeSlow(const HangCase& of) {
+  const DiagnoseOptions& options = of.analysis.options;
+  return options.time_is_up &&
+         of.analysis.IdleNs(of.incident.deviating.front()) < options.stall_after_ns;
+}
+
 // It was seen alive and outside every call, or its counts are complete.
 bool SeenBehind(const HangCase& of) {
   const Incident& incident = of.incident;
@@ -235,6 +242,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kBehind, OfStacks, kSuspected},
     {What::kBehind, HasUnrecordedWork, kSuspected},
     {What::kBehind, MayCloseGroup, kSuspected},
+    {What::kBehind, MayOnlyBeSlow, kSuspected},
     {What::kBehind, SeenBehind, kLikely},
     {What::kBehind, Always, kSuspected},
     {What::kAllArrived, OfStacks, kSuspected},  // stacks do not show most arguments

@@ -15,6 +15,10 @@ struct DiagnoseOptions {
   // suspected after this time without progress, and likely after LikelyAfterNs().
   int64_t SuspectAfterNs() const { return std::min<int64_t>(10'000'000'000, stall_after_ns / 3); }
   int64_t LikelyAfterNs() const { return std::min<int64_t>(30'000'000'000, stall_after_ns); }
+  // The job is about to be ended because it takes too long: a rank that computes is then suspected
+  // after LikelyAfterNs(), if that is shorter.
+  bool time_is_up = false;
+  int64_t StalledAfterNs() const { return time_is_up ? LikelyAfterNs() : stall_after_ns; }
   // The job is over: no process will move any more, and how long a rank was still may be unknown.
   bool job_ended = false;
   // Also report what does not stop a job (`rollcall analyze --also`), if nothing else was found:

@@ -47,7 +47,7 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
   const bool looked_into =
       std::any_of(incident.deviating.begin(), incident.deviating.end(),
                   [&](uint32_t process) { return analysis.WasLookedInto(process); });
-  if (!unknown && !looked_into && idle_ns < analysis.options.stall_after_ns) return std::nullopt;
+  if (!unknown && !looked_into && idle_ns < analysis.options.StalledAfterNs()) return std::nullopt;
   const Rule rule =
       FindOperation(static_cast<uint16_t>(incident.agreeing_event == nullptr
                                               ? Operation::kNone

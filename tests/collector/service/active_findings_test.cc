@@ -270,6 +270,12 @@ TEST_F(SightingsTest, CulpritThatComputesDelaysTheFinding) {
   EXPECT_FALSE(Only().computes) << "it has ended";
 }
 
+TEST_F(SightingsTest, KnowsWhetherTheTimeOfEachCulpritIsKnown) {
+  EXPECT_FALSE(Only().cpu_known);
+  observed_[1].cpu_share = 0;
+  EXPECT_TRUE(Only().cpu_known) << "that of the others does not matter";
+}
+
 TEST_F(SightingsTest, FindingThatDoesNotHangWatchesNoProcess) {
   observed_[1].cpu_share = 1;
   report_.findings[0].hangs = false;
