@@ -80,6 +80,14 @@ constexpr ErrorClassInfo FindErrorClass(ring::Flavor flavor, uint64_t number) {
   return {};
 }
 
+// All empty for kNone.
+constexpr ErrorClassInfo InfoOf(ErrorClass error) {
+  for (const ErrorClassInfo& info : kErrorClasses) {
+    if (info.error == error) return info;
+  }
+  return {};
+}
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_PROTO_MPI_ERRORS_H_

@@ -36,7 +36,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.9: the data of collectives (kData, kDataMembers).
 // 1.10: why data was not read (DataMember::unread_why, outside).
 // 1.11: the messages of each peer over all tags (kPeerCounts).
-inline constexpr uint16_t kVersionMinor = 11;
+// 1.12: errors that MPI reported (FileHeader::exit_* without an exit_mark).
+inline constexpr uint16_t kVersionMinor = 12;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -163,7 +164,9 @@ struct FileHeader {
   uint64_t phase;                // Phase
   uint64_t phase_ticks;          // when phase last changed
   uint64_t exit_mark;            // ExitMark; stored last of these four
-  uint64_t exit_status;          // the argument of exit() or MPI_Abort
+  // The argument of exit() or MPI_Abort. While exit_mark is kNone: the code of the last error that
+  // MPI reported, and the following two are of that error, too.
+  uint64_t exit_status;
   uint64_t exit_ticks;
   uint64_t exit_call_path;      // of the exit or abort; 0 if none was recorded
   uint64_t errors_seen;         // MPI calls that returned an error

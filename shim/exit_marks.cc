@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shim/call_paths.h"
+#include "shim/library.h"
 #include "shim/process.h"
 
 namespace rollcall::shim {
@@ -53,6 +54,46 @@ ROLLCALL_EXPORT __attribute__((noreturn)) void _exit(int status) {
 }
 ROLLCALL_EXPORT __attribute__((noreturn)) void _Exit(int status) {
   Leave(status, ROLLCALL_CALLER_FRAME());
+}
+}
+
+// MPICH tells its launcher of a fatal error, which kills the process before it calls exit(). Every
+// error of a communicator or window passes one of these two functions first, which the library
+// calls by its symbol, with the error code in the third argument (src/mpi/errhan/errutil.c). They
+// are not of MPI's interface: all registers that may hold arguments are passed on.
+namespace {
+rollcall::shim::NextFunction g_return_comm{"MPIR_Err_return_comm"};
+rollcall::shim::NextFunction g_return_win{"MPIR_Err_return_win"};
+
+struct Words {
+  uint64_t a, b, c, d, e, f;
+};
+
+uint64_t ReturnError(rollcall::shim::NextFunction* function, const void* caller,
+                     rollcall::shim::CallerFrame frame, const Words& words) {
+  const auto code = static_cast<int>(words.c);
+  if (code != 0 && rollcall::shim::MayMarkExit()) {
+    const rollcall::shim::ErrnoGuard keeper;
+    rollcall::shim::NoteError(code, rollcall::shim::CurrentCallPath(frame).id);
+  }
+  using Next = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+  rollcall::shim::Library* library = nullptr;
+  const auto next = reinterpret_cast<Next>(function->Get(caller, &library));
+  if (next == nullptr) return words.c;
+  return next(words.a, words.b, words.c, words.d, words.e, words.f);
+}
+}  // namespace
+
+extern "C" {
+ROLLCALL_EXPORT uint64_t MPIR_Err_return_comm(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                                              uint64_t e, uint64_t f) {
+  return ReturnError(&g_return_comm, __builtin_return_address(0), ROLLCALL_CALLER_FRAME(),
+                     {a, b, c, d, e, f});
+}
+ROLLCALL_EXPORT uint64_t MPIR_Err_return_win(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                                             uint64_t e, uint64_t f) {
+  return ReturnError(&g_return_win, __builtin_return_address(0), ROLLCALL_CALLER_FRAME(),
+                     {a, b, c, d, e, f});
 }
 }
 #endif

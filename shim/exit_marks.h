@@ -5,7 +5,8 @@
 namespace rollcall::shim {
 
 // Registers handlers for exit(), for the return from main, and for quick_exit(). Called once by
-// Start(). _exit and _Exit are wrapped (exit_marks.cc), as they run no handlers.
+// Start(). _exit and _Exit are wrapped (exit_marks.cc), as they run no handlers. MPICH's report of
+// an error is wrapped, too.
 void InstallExitMarks();
 
 }  // namespace rollcall::shim

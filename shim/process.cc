@@ -300,6 +300,8 @@ void MarkExit(ring::ExitMark mark, int status, uint64_t call_path) {
   StoreRelease(&header->exit_mark, static_cast<uint64_t>(mark));
 }
 
+void NoteError(int code, uint64_t call_path) { MarkExit(ring::ExitMark::kNone, code, call_path); }
+
 void MarkException(const UncaughtException& exception) {
   if (!Recording()) return;
   ring::FileHeader* header = g_process.header;

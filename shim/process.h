@@ -63,6 +63,10 @@ bool MayMarkExit();
 // sees the mark also sees the call path.
 void MarkExit(ring::ExitMark mark, int status, uint64_t call_path);
 
+// Notes an error that may end the process, with the call path in which it occurred. If the process
+// goes on, the next note or the exit replaces it.
+void NoteError(int code, uint64_t call_path);
+
 // An uncaught exception that ends the process.
 struct UncaughtException {
   ring::ExceptionKind kind;

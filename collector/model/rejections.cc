@@ -140,6 +140,26 @@ ErrorClassInfo ClassOfEnd(const Process& process) {
                      : FindErrorClass(process.flavor, static_cast<uint64_t>(status));
 }
 
+// MPICH's error codes hold the class in their lowest bits (MPI_Error_class, mpir_err.h).
+constexpr int kMpichClassMask = 0x7f;
+
+// MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
+// record: it is as if the process had exited with its class, as Open MPI's do.
+void ResolveErrorReport(const Trace& trace, Process* process) {
+  if (process->flavor != ring::Flavor::kMpich) return;
+  const bool in_call =
+      process->exit_ns != kNoTime &&
+      std::any_of(process->open_calls.begin(), process->open_calls.end(),
+                  [&](const OpenCall& call) { return call.event.start_ns <= process->exit_ns; });
+  if (!in_call || !IsGone(*process) || !LeftByLibrary(trace, *process)) return;
+  if (process->exit_mark == ring::ExitMark::kNone) {
+    process->exit_mark = ring::ExitMark::kQuickExit;
+  } else if (process->exit_mark == ring::ExitMark::kMpiAbort) {
+    return;
+  }
+  process->exit_status &= kMpichClassMask;
+}
+
 bool IsSameCall(const Event& a, const Event& b) {
   return a.start_ns == b.start_ns && a.arguments == b.arguments && a.thread == b.thread;
 }
@@ -182,9 +202,11 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
     if (process.device || process.open_calls.empty()) continue;
+    ResolveErrorReport(*trace, &process);
     const bool gone = IsGone(process);
     const ErrorClassInfo end = ClassOfEnd(process);
-    const bool ended_by_error = end.rejects && LeftByLibrary(*trace, process);
+    if (LeftByLibrary(*trace, process)) process.ended_by = end.error;
+    const bool ended_by_error = end.rejects && process.ended_by != ErrorClass::kNone;
     std::vector<OpenCall> kept;
     for (OpenCall& call : process.open_calls) {
       const std::optional<BadArgument> bad = FindBadArgument(*trace, call.event);

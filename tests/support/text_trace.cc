@@ -459,7 +459,8 @@ class Parser {
   }
 
   // "exits 3", "is-killed 9", "out-of-memory", "vanishes", each with an optional "by launcher";
-  // "calls-exit 3 @ path" is the mark that a process leaves before it exits.
+  // "calls-exit 3 @ path" is the mark that a process leaves before it exits; "reports-error 4 @
+  // path" is MPICH's error in the call that it is inside of.
   bool End(int32_t rank, const std::string& verb, const std::vector<std::string>& words) {
     Process& process = *builder_->process(rank);
     ProcessEnd& end = process.end;
@@ -476,8 +477,13 @@ class Parser {
     } else if (verb == "vanishes") {
       end.how = ProcessEnd::How::kVanished;
       return true;  // the order of such ends is unknown
-    } else if (verb == "calls-exit") {
-      process.exit_mark = ring::ExitMark::kExit;
+    } else if (verb == "calls-exit" || verb == "reports-error") {
+      if (verb == "calls-exit") {
+        process.exit_mark = ring::ExitMark::kExit;
+      } else if (!process.open_calls.empty()) {
+        process.flavor = ring::Flavor::kMpich;
+        process.exit_ns = process.open_calls.back().event.start_ns;
+      }
       process.exit_status = static_cast<int>(Number(At(words, 2)));
       bool cut = false;
       const std::vector<SourceFrame> path = Path(words, 3, &cut);

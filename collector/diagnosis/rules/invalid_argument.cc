@@ -15,13 +15,6 @@
 namespace rollcall {
 namespace {
 
-ErrorClassInfo InfoOf(ErrorClass error) {
-  for (const ErrorClassInfo& info : kErrorClasses) {
-    if (info.error == error) return info;
-  }
-  return {};
-}
-
 // "MPI_Bcast #2 on MPI_COMM_WORLD"; without the number for calls that have none.
 std::string CallName(const Analysis& analysis, const Event& event) {
   std::string text = CallText(analysis, event, false);

@@ -70,7 +70,9 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
   const Process& process = analysis.trace.processes[incident.deviating.front()];
   std::string title = fmt::format("{} {}", RanksPhrase(finding.culprits), EndText(process));
   const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
-  if (process.phase < ring::Phase::kFinalizing && knows_mpi) title += " without MPI_Finalize";
+  const bool by_mpi = process.ended_by != ErrorClass::kNone;
+  if (process.phase < ring::Phase::kFinalizing && knows_mpi && !by_mpi)
+    title += " without MPI_Finalize";
   finding.title = title + WaitingText(analysis, incident, finding);
   if (incident.deviating_event != nullptr) {
     const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
@@ -82,7 +84,10 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
   } else {
     finding.why = "it ended before its first recorded call";
   }
-  if (process.exit_call_path != kNoIndex) {
+  if (by_mpi) {
+    finding.why += "; MPI ends a process for an error, unless MPI_ERRORS_RETURN is set";
+    finding.fix = "correct the call that MPI reports";
+  } else if (process.exit_call_path != kNoIndex) {
     std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
     if (!where.empty()) finding.notes.push_back(std::move(where));
   }

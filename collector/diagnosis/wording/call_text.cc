@@ -33,6 +33,10 @@ std::string NumberedCall(const Analysis& analysis, const Incident& incident, Ope
 }
 
 std::string EndText(const Process& process) {
+  if (process.ended_by != ErrorClass::kNone) {
+    const ErrorClassInfo error = InfoOf(process.ended_by);
+    return fmt::format("was ended by MPI for {} ({})", error.name, error.text);
+  }
   switch (process.end.how) {
     case ProcessEnd::How::kExited:
       return fmt::format("exited with {}", process.end.status);

@@ -3,7 +3,7 @@
 //
 // report: open-mpi/ompi#10475
 // job: ranks=4 outcome=failed outcome[openmpi]=hung
-// expect: kind=invalid-argument kind[openmpi]=p2p-unmatched culprits=1
+// expect: kind=rank-died kind[openmpi]=p2p-unmatched culprits=1
 // says: MPI_Win_lock
 #include <mpi.h>
 #include <stdio.h>
