@@ -106,7 +106,8 @@ class PlaceFinder {
       } else if (windows) {
         Add(What::kWindow, {}, waiting);
       } else if (messages) {
-        Add(What::kMessage, waiting, left);
+        const bool tie = MayBeLeftBehind(waiting);
+        Add(What::kMessage, waiting, left).tie = tie;
       } else {
         AddLeft(left, waiting);
       }
@@ -151,18 +152,31 @@ class PlaceFinder {
       Add(What::kWindow, {}, waiting_);
       return;
     }
-    Processes ring = Ring(waiting);
-    if (!ring.empty()) {
-      waiting = std::move(ring);
-    } else if (waiting_.size() == 2) {
-      waiting = waiting_;  // each waits for the other
-    }
+    if (Processes ring = Ring(waiting); !ring.empty()) return AddRing(std::move(ring));
+    if (waiting_.size() == 2) waiting = waiting_;  // each waits for the other
+    const bool tie = waiting.size() < waiting_.size() && MayBeLeftBehind(waiting);
     AddRing(std::move(waiting));
+    incidents_.back().tie = tie;
   }
 
   void AddRing(Processes ring) {
     Processes others = Without(waiting_, ring);
     Add(What::kMessage, std::move(ring), std::move(others)).Set<MessageDetails>().mutual = true;
+  }
+
+  // One of the ranks that wait for messages does so in a loop: another rank may have left the loop,
+  // or skipped a round.
+  bool MayBeLeftBehind(const Processes& waiting) const {
+    return std::any_of(waiting.begin(), waiting.end(), [&](uint32_t p) {
+      const Event* stands = analysis_.CurrentEvent(p);
+      if (stands == nullptr) return false;
+      const auto frames = analysis_.sites.OutermostFirst(stands->call_path);
+      return std::any_of(frames.begin(), frames.end(), [&](const SourceFrame* frame) {
+        const SourceBlocks* source = analysis_.sites.SourceOf(*frame);
+        return source != nullptr &&
+               InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame->line) != nullptr;
+      });
+    });
   }
 
   uint32_t AwaitedBy(uint32_t process) const {

@@ -191,7 +191,7 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
 }
 
 Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
-  const bool mutual = incident.Of<MessageDetails>().mutual;
+  const bool mutual = incident.Of<MessageDetails>().mutual && !incident.tie;
   Finding finding =
       Draft(analysis, incident, mutual ? VerdictKind::kP2pDeadlock : VerdictKind::kP2pUnmatched);
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
@@ -201,6 +201,10 @@ Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
   DescribeWaits(analysis, WaitsForMessages, "messages", &finding);
   if (AwaitEachOther(analysis.trace, incident.deviating)) {
     finding.why = "they wait for messages from each other, in a cycle";
+  }
+  if (incident.tie) {
+    finding.notes.emplace_back(
+        "the messages are those of a loop: which rank left it, or skipped a round, is not known");
   }
   AddReducerNote(analysis, &finding);
   return finding;

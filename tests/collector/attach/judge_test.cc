@@ -371,6 +371,22 @@ TEST(AttachJudge, RanksThatOnlyReceiveAreADeadlock) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
+// Another rank may have left the loop, or skipped a round.
+TEST(AttachJudge, NobodyIsNamedIfTheMessagesAreThoseOfALoop) {
+  for (const bool loop : {false, true}) {
+    ObservedJob job(4);
+    if (loop) job.Loop("a.c", 10, 20, "");
+    for (const int32_t rank : {0, 1}) job.Rank(rank, "MPI_Sendrecv < step a.c:12 < main b.c:5");
+    for (const int32_t rank : {2, 3}) job.Rank(rank, "MPI_Allreduce < step a.c:30 < main b.c:5");
+    const Report report = job.Judge();
+    ASSERT_EQ(report.findings.size(), 1u);
+    const std::vector<int32_t> named = loop ? std::vector<int32_t>() : std::vector<int32_t>{0, 1};
+    EXPECT_EQ(report.findings[0].culprits, named);
+    EXPECT_EQ(report.findings[0].kind,
+              loop ? VerdictKind::kP2pUnmatched : VerdictKind::kP2pDeadlock);
+  }
+}
+
 TEST(AttachJudge, RankThatWaitsForAWindowLockIsNotACulprit) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);
