@@ -152,6 +152,14 @@ void ResolveErrorReport(const Trace& trace, Process* process) {
       std::any_of(process->open_calls.begin(), process->open_calls.end(),
                   [&](const OpenCall& call) { return call.event.start_ns <= process->exit_ns; });
   if (!in_call || !IsGone(*process) || !LeftByLibrary(trace, *process)) return;
+  // MPI says so, too, of a peer that it has lost.
+  const ErrorClass error =
+      FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
+          .error;
+  if (error == ErrorClass::kNone || error == ErrorClass::kOTHER || error == ErrorClass::kINTERN ||
+      error == ErrorClass::kUNKNOWN) {
+    return;
+  }
   if (process->exit_mark == ring::ExitMark::kNone) {
     process->exit_mark = ring::ExitMark::kQuickExit;
   } else if (process->exit_mark == ring::ExitMark::kMpiAbort) {

@@ -376,6 +376,7 @@ Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
   const int64_t stall_after_ns = options_.times.stall_after_ns;
   Report report =
       Diagnose(live.trace, {.stall_after_ns = stall_after_ns, .time_is_up = time_is_up});
+  size_t moving = 0;
   if (time_is_up && report.no_progress_ns < stall_after_ns) {
     const std::vector<FindingState> states = FindingStates(live.trace, report, live.observed);
     std::vector<Finding> idle;
@@ -387,9 +388,10 @@ Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
       const bool computes = state.computes || !state.cpu_known;
       if (!by_time || !computes) idle.push_back(std::move(report.findings[i]));
     }
+    moving += states.size() - idle.size();
     report.findings = std::move(idle);
   }
-  const size_t moving = std::erase_if(report.findings, [&](const Finding& finding) {
+  moving += std::erase_if(report.findings, [&](const Finding& finding) {
     // If one of two processes ended and still appears alive, the order of the ends is unknown.
     const bool torn = live.ended_meanwhile.contains(finding.world);
     return finding.hangs ? torn || !StoodStill(live.trace, finding)

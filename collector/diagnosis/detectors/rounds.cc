@@ -188,44 +188,50 @@ class RoundFinder {
     const MemberHistory* from = HistoryOf(a);
     const MemberHistory* to = HistoryOf(b);
     if (from == nullptr || to == nullptr) return traffic;
-    for (const PeerCount& sum : SumsOf(a)) {
-      const bool here = sum.member == from->member_index && sum.peer == to->member->rank;
-      if (here) traffic.sent += sum.sent;
-    }
-    for (const PeerCount& sum : SumsOf(b)) {
-      if (sum.member != to->member_index) continue;
-      if (sum.peer == from->member->rank) traffic.received += sum.received;
-      traffic.unknown |= sum.peer == ring::kAnySource && sum.received != 0;
-    }
-    traffic.posted = PostedBy(b, to->member_index, from->member->rank);
-    traffic.unknown |= IsUncounted(a) || IsUncounted(b);
+    traffic.sent = SumOf(a, from->member_index, to->member->rank).sent;
+    const Sum& taken = SumOf(b, to->member_index, from->member->rank);
+    traffic.received = taken.received;
+    traffic.posted = taken.posted;
+    traffic.unknown = SumOf(b, to->member_index, ring::kAnySource).received != 0 ||
+                      IsUncounted(a) || IsUncounted(b);
     return traffic;
-  }
-  uint64_t PostedBy(uint32_t p, uint32_t member, int32_t peer) const {
-    uint64_t count = 0;
-    const auto add = [&](const Event& event) {
-      if (event.member != member) return;
-      for (const Message& message : MessagesOf(analysis_.Args(event))) {
-        count += !message.sends && !message.probes && message.peer == peer;
-      }
-    };
-    const Process& process = analysis_.trace.processes[p];
-    for (const OpenCall& call : process.open_calls) add(call.event);
-    for (const OpenRequest& request : process.open_requests) {
-      if (request.state == ring::RequestState::kActive) add(request.event);
-    }
-    return count;
   }
   bool IsUncounted(uint32_t p) const {
     const Process& process = analysis_.trace.processes[p];
     return process.channels_lost && process.peer_counts_lost;
   }
-  const std::vector<PeerCount>& SumsOf(uint32_t p) const {
-    const Process& process = analysis_.trace.processes[p];
-    if (!process.peer_counts_lost) return process.peer_counts;
+  // By member and peer.
+  struct Sum {
+    uint64_t sent = 0;
+    uint64_t received = 0;
+    uint64_t posted = 0;
+  };
+  using Sums = std::map<std::pair<uint32_t, int32_t>, Sum>;
+  const Sums& SumsOf(uint32_t p) const {
     const auto [entry, added] = sums_.try_emplace(p);
-    if (added) entry->second = SumByPeer(process.channels);
-    return entry->second;
+    Sums& sums = entry->second;
+    if (!added) return sums;
+    const Process& process = analysis_.trace.processes[p];
+    for (const PeerCount& count :
+         process.peer_counts_lost ? SumByPeer(process.channels) : process.peer_counts) {
+      sums[{count.member, count.peer}] = {count.sent, count.received, 0};
+    }
+    const auto add = [&](const Event& event) {
+      for (const Message& message : MessagesOf(analysis_.Args(event))) {
+        if (!message.sends && !message.probes) ++sums[{event.member, message.peer}].posted;
+      }
+    };
+    for (const OpenCall& call : process.open_calls) add(call.event);
+    for (const OpenRequest& request : process.open_requests) {
+      if (request.state == ring::RequestState::kActive) add(request.event);
+    }
+    return sums;
+  }
+  const Sum& SumOf(uint32_t p, uint32_t member, int32_t peer) const {
+    static const Sum kNone;
+    const Sums& sums = SumsOf(p);
+    const auto sum = sums.find({member, peer});
+    return sum == sums.end() ? kNone : sum->second;
   }
 
   bool HaveExchanged(uint32_t a, uint32_t b) const {
@@ -250,11 +256,12 @@ class RoundFinder {
     const Process& process = analysis_.trace.processes[p];
     const std::vector<int32_t>& ranks =
         PeerRanks(analysis_.trace.communicators[communicator_], process.rank);
-    for (const PeerCount& sum : SumsOf(p)) {
-      if (sum.member != HistoryOf(p)->member_index || sum.peer < 0) continue;
-      if (static_cast<size_t>(sum.peer) >= ranks.size()) continue;
+    for (const auto& [key, sum] : SumsOf(p)) {
+      const auto& [member, number] = key;
+      if (member != HistoryOf(p)->member_index || number < 0) continue;
+      if (static_cast<size_t>(number) >= ranks.size()) continue;
       const uint32_t peer =
-          ProcessOf(analysis_.trace, process.world, ranks[static_cast<size_t>(sum.peer)]);
+          ProcessOf(analysis_.trace, process.world, ranks[static_cast<size_t>(number)]);
       if (peer != kNoIndex) peers.push_back(peer);
     }
     return peers;
@@ -572,8 +579,8 @@ class RoundFinder {
 
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
-  uint32_t communicator_ = kNoIndex;                         // whose messages are counted
-  mutable std::map<uint32_t, std::vector<PeerCount>> sums_;  // of processes that have none
+  uint32_t communicator_ = kNoIndex;       // whose messages are counted
+  mutable std::map<uint32_t, Sums> sums_;  // by process
 };
 
 }  // namespace
