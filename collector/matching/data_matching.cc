@@ -363,8 +363,9 @@ class DataMatcher {
     visit(true, [&](const DataPair& pair) {
       const auto odd = odd_of(pair);
       for (const uint32_t receiver : pair.receivers) {
-        if (!odd || odd->sender) ++complaints[pair.sender];
-        if (receiver != pair.sender && (!odd || !odd->sender)) ++complaints[receiver];
+        const bool itself = receiver == pair.sender;
+        if (itself || !odd || odd->sender) ++complaints[pair.sender];
+        if (!itself && (!odd || !odd->sender)) ++complaints[receiver];
       }
     });
     // A root takes part in all pairs. It is odd if most are wrong, not because several are.
