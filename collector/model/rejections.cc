@@ -145,13 +145,13 @@ constexpr int kMpichClassMask = 0x7f;
 
 // MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
 // record: it is as if the process had exited with its class, as Open MPI's do.
-void ResolveErrorReport(const Trace& trace, Process* process) {
+void ResolveErrorReport(bool by_library, Process* process) {
   if (process->flavor != ring::Flavor::kMpich) return;
   const bool in_call =
       process->exit_ns != kNoTime &&
       std::any_of(process->open_calls.begin(), process->open_calls.end(),
                   [&](const OpenCall& call) { return call.event.start_ns <= process->exit_ns; });
-  if (!in_call || !IsGone(*process) || !LeftByLibrary(trace, *process)) return;
+  if (!in_call || !IsGone(*process) || !by_library) return;
   // MPI says so, too, of a peer that it has lost.
   const ErrorClass error =
       FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
@@ -166,6 +166,13 @@ void ResolveErrorReport(const Trace& trace, Process* process) {
     return;
   }
   process->exit_status &= kMpichClassMask;
+}
+
+// What it noted of an error that it survived is of no exit.
+void ForgetErrorReport(Process* process) {
+  process->exit_status = 0;
+  process->exit_ns = kNoTime;
+  process->exit_call_path = kNoIndex;
 }
 
 bool IsSameCall(const Event& a, const Event& b) {
@@ -209,11 +216,13 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 
 void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
+    const bool by_library = LeftByLibrary(*trace, process);
+    ResolveErrorReport(by_library, &process);
+    if (process.exit_mark == ring::ExitMark::kNone) ForgetErrorReport(&process);
     if (process.device || process.open_calls.empty()) continue;
-    ResolveErrorReport(*trace, &process);
     const bool gone = IsGone(process);
     const ErrorClassInfo end = ClassOfEnd(process);
-    if (LeftByLibrary(*trace, process)) process.ended_by = end.error;
+    if (by_library) process.ended_by = end.error;
     const bool ended_by_error = end.rejects && process.ended_by != ErrorClass::kNone;
     std::vector<OpenCall> kept;
     for (OpenCall& call : process.open_calls) {
