@@ -63,14 +63,14 @@ std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Repo
       if (seen == nullptr) continue;
       state.waiting.push_back({seen->id, trace.processes[process].rank, seen->activity});
     }
-    for (const uint32_t process : ProcessesOf(trace, finding, finding.culprits)) {
+    const std::vector<uint32_t> culprits = ProcessesOf(trace, finding, finding.culprits);
+    for (const uint32_t process : culprits) {
       const Observed* const seen = of(process);
       state.cpu_known &= seen != nullptr && seen->cpu_share.has_value();
     }
-    for (const std::vector<int32_t>& ranks : {finding.culprits, finding.awaited}) {
-      const std::vector<uint32_t> others = ProcessesOf(trace, finding, ranks);
-      all.insert(all.end(), others.begin(), others.end());
-    }
+    all.insert(all.end(), culprits.begin(), culprits.end());
+    const std::vector<uint32_t> awaited = ProcessesOf(trace, finding, finding.awaited);
+    all.insert(all.end(), awaited.begin(), awaited.end());
     for (const uint32_t process : all) {
       const Observed* const seen = of(process);
       if (seen == nullptr) continue;

@@ -152,16 +152,20 @@ class PlaceFinder {
       Add(What::kWindow, {}, waiting_);
       return;
     }
-    if (Processes ring = Ring(waiting); !ring.empty()) return AddRing(std::move(ring));
+    if (Processes ring = Ring(waiting); !ring.empty()) {
+      AddRing(std::move(ring));
+      return;
+    }
     if (waiting_.size() == 2) waiting = waiting_;  // each waits for the other
     const bool tie = waiting.size() < waiting_.size() && MayBeLeftBehind(waiting);
-    AddRing(std::move(waiting));
-    incidents_.back().tie = tie;
+    AddRing(std::move(waiting)).tie = tie;
   }
 
-  void AddRing(Processes ring) {
+  Incident& AddRing(Processes ring) {
     Processes others = Without(waiting_, ring);
-    Add(What::kMessage, std::move(ring), std::move(others)).Set<MessageDetails>().mutual = true;
+    Incident& incident = Add(What::kMessage, std::move(ring), std::move(others));
+    incident.Set<MessageDetails>().mutual = true;
+    return incident;
   }
 
   // One of the ranks that wait for messages does so in a loop: another rank may have left the loop,

@@ -234,21 +234,24 @@ class RoundFinder {
     return sum == sums.end() ? kNone : sum->second;
   }
 
-  bool HaveExchanged(uint32_t a, uint32_t b) const {
-    return Between(a, b).sent + Between(b, a).sent != 0;
-  }
+  // The messages of two processes in both directions.
+  struct Exchange {
+    Traffic there;  // from the first one
+    Traffic back;
 
-  // Each has received, or is about to receive, all messages of the other, and no further one.
-  bool Agree(uint32_t a, uint32_t b) const {
-    return HaveExchanged(a, b) && Between(a, b).IsEven() && Between(b, a).IsEven();
-  }
-  // `a` has sent `b` at least what `b` expects, and expects at least what `b` has sent.
-  bool KeepsUp(uint32_t a, uint32_t b) const {
-    const Traffic there = Between(a, b);
-    const Traffic back = Between(b, a);
-    return HaveExchanged(a, b) && !there.unknown && !back.unknown &&
-           there.sent >= there.received + there.posted && back.received + back.posted >= back.sent;
-  }
+    bool Any() const { return there.sent + back.sent != 0; }
+    // One of them has received a message of the other.
+    bool Reached() const { return there.received + back.received != 0; }
+    // Each has received, or is about to receive, all messages of the other, and no further one.
+    bool IsEven() const { return Any() && there.IsEven() && back.IsEven(); }
+    // The first has sent at least what the second expects, and expects at least what that one sent.
+    bool KeepsUp() const {
+      return Any() && !there.unknown && !back.unknown &&
+             there.sent >= there.received + there.posted &&
+             back.received + back.posted >= back.sent;
+    }
+  };
+  Exchange ExchangeOf(uint32_t a, uint32_t b) const { return {Between(a, b), Between(b, a)}; }
 
   std::vector<uint32_t> PeersOf(uint32_t p) const {
     std::vector<uint32_t> peers;
@@ -293,15 +296,17 @@ class RoundFinder {
       for (const uint32_t peer : PeersOf(p)) {
         if (except.contains(peer) || reached.contains(peer)) continue;
         const bool inside = circle.Holds(p);
+        const Exchange exchange = ExchangeOf(peer, p);
         const bool joins =
             circle.Holds(peer)
-                ? inside && Between(p, peer).received + Between(peer, p).received != 0
-                : IsElsewhere(peer) && (Agree(p, peer) || (inside && KeepsUp(peer, p)));
+                ? inside && exchange.Reached()
+                : IsElsewhere(peer) && (exchange.IsEven() || (inside && exchange.KeepsUp()));
         if (joins && reached.insert(peer).second) work.push_back(peer);
       }
     }
     return reached;
   }
+
   // The number of messages of this kind before the missing one.
   uint64_t Before(const Unanswered& wait) const {
     uint64_t count = 0;
@@ -503,8 +508,9 @@ class RoundFinder {
     }
     for (const uint32_t p : awaited) {
       for (const uint32_t peer : PeersOf(p)) {
-        const bool ahead = KeepsUp(peer, p) && !Agree(p, peer);
-        if (ahead && IsElsewhere(peer) && !Contains(awaited, peer)) against.insert(peer);
+        if (!IsElsewhere(peer) || Contains(awaited, peer)) continue;
+        const Exchange exchange = ExchangeOf(peer, p);
+        if (exchange.KeepsUp() && !exchange.IsEven()) against.insert(peer);
       }
     }
     const std::set<uint32_t> fewer = Connected(awaited, circle, against);

@@ -258,17 +258,15 @@ class StrayFinder {
     const uint32_t partner = receives_oddly ? PeerOf(*own->send) : awaited.sender;
     const auto other = partner == kNoIndex ? std::nullopt : LastExchange(partner, site);
     if (!other || other->send->communicator != receive.communicator) return std::nullopt;
-    if (receives_oddly) {
-      if (!other->IsWith(receive) || other->send->tag != receive.tag) return std::nullopt;
-      if (!IsLeft(*other->send) || IsAwaited(*other->send, site)) return std::nullopt;
-      return Make(awaited, *other->send, false, *receive.event, Reason::kPartner);
-    }
-    if (other->receive->peer != receive.rank || other->send->tag != receive.tag ||
-        other->send->peer == receive.rank || !IsLeft(*other->send) ||
-        IsAwaited(*other->send, site)) {
+    const Use& send = *other->send;
+    const bool fits = receives_oddly
+                          ? other->IsWith(receive)
+                          : other->receive->peer == receive.rank && send.peer != receive.rank;
+    if (!fits || send.tag != receive.tag || !IsLeft(send) || IsAwaited(send, site)) {
       return std::nullopt;
     }
-    return Make(awaited, *other->send, true, *other->send->event, Reason::kPartner);
+    const Event& wrong = receives_oddly ? *receive.event : *send.event;
+    return Make(awaited, send, !receives_oddly, wrong, Reason::kPartner);
   }
 
   // --- By the calls that other ranks make at the same site.
