@@ -28,6 +28,8 @@ namespace {
 // is disconnected; it is sent everything again after reconnecting.
 constexpr size_t kRoomBytes = 8 << 20;
 constexpr size_t kMaxBytes = 64 << 20;
+// What a queued message takes besides its content: many small ones must not fill the memory.
+constexpr size_t kMessageBytes = 256;
 // Limit for messages of the collector that wait to be handled; its requests are small.
 constexpr size_t kMaxReceived = 1024;
 constexpr auto kLinger = std::chrono::seconds(1);
@@ -71,7 +73,7 @@ class GrpcTransport : public Transport {
     const std::lock_guard lock(mutex_);
     if (connection == 0 || connection != connection_ || call_ == nullptr) return;
     if (message.has_hello()) message.mutable_hello()->set_keeps_direct(keeps_direct_);
-    queued_bytes_ += message.ByteSizeLong();
+    queued_bytes_ += QueuedBytes(message);
     queue_.push_back(std::move(message));
     if (queued_bytes_ > kMaxBytes) {
       call_->Cancel();
@@ -153,7 +155,7 @@ class GrpcTransport : public Transport {
     void OnWriteDone(bool ok) override {
       const std::lock_guard lock(owner_->mutex_);
       writing_ = false;
-      owner_->queued_bytes_ -= std::min(owner_->queued_bytes_, outgoing_.ByteSizeLong());
+      owner_->queued_bytes_ -= std::min(owner_->queued_bytes_, QueuedBytes(outgoing_));
       if (ok) WriteNext();
       if (owner_->queue_.empty()) owner_->changed_.notify_all();
       owner_->Wake();
@@ -198,6 +200,10 @@ class GrpcTransport : public Transport {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
     return rpc::Collector::NewStub(grpc::CreateCustomChannel(address, credentials, arguments));
+  }
+
+  static size_t QueuedBytes(const rpc::AgentMessage& message) {
+    return kMessageBytes + message.ByteSizeLong();
   }
 
   void Wake() {
