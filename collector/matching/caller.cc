@@ -31,8 +31,11 @@ constexpr CallerName kCallerNames[] = {
 };
 
 std::optional<CallerKind> KindByName(const SourceFrame& frame) {
+  // Python's names may be qualified: "Field.__del__".
+  std::string_view function = frame.function;
+  if (frame.language == Language::kPython) function.remove_prefix(function.rfind('.') + 1);
   for (const CallerName& name : kCallerNames) {
-    if (!name.function.empty() && name.function != frame.function) continue;
+    if (!name.function.empty() && name.function != function) continue;
     if (name.function == "exit" && !IsRuntimeModule(frame.module)) continue;  // a user's function
     if (frame.file.find(name.file) != std::string::npos) return name.kind;
   }

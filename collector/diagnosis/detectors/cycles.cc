@@ -9,6 +9,7 @@
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/graph/components.h"
+#include "collector/matching/caller.h"
 
 namespace rollcall {
 namespace {
@@ -144,7 +145,10 @@ class CycleFinder {
         groups[{analysis_.CommunicatorOf(*stands), stands->sequence, analysis_.Site(*stands)}]
             .push_back(p);
       }
-      for (auto& [key, group] : groups) Judge(node, group, false, &crossed);
+      for (auto& [key, group] : groups) {
+        const bool by_tasks = IsCalledByTasks(node, group.front());
+        Judge(node, group, by_tasks, by_tasks ? &past : &crossed);
+      }
     }
     if (past) {
       incidents_.push_back(std::move(*past));
@@ -160,12 +164,28 @@ class CycleFinder {
   }
 
  private:
+  // Whether those inside called it in tasks of an executor, which `missing` does not run: no result
+  // will come that it waits for.
+  bool IsCalledByTasks(const CollectiveNode& node, uint32_t missing) const {
+    const Event* waiting = WaitingAt(node);
+    const Event* stands = PlaceInOrder(analysis_, missing);
+    if (waiting == nullptr || stands == nullptr) return false;
+    const std::optional<Caller> caller =
+        FindCaller(analysis_.sites, waiting->call_path, stands->call_path);
+    return caller && caller->kind == Caller::Kind::kTask;
+  }
+
+  // The call of one of those inside; nullptr if it is not known.
+  const Event* WaitingAt(const CollectiveNode& node) const {
+    if (node.inside.empty()) return nullptr;
+    return CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(),
+                       node.start);
+  }
+
   // Whether some of `missing` are in one arm of a branch, and the waiting members in another. Then
   // none of them skipped the other's call.
   bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
-    if (node.inside.empty()) return false;
-    const Event* waiting =
-        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
+    const Event* waiting = WaitingAt(node);
     return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
              const Event* stands = PlaceInOrder(analysis_, p);
              return stands != nullptr &&
@@ -203,8 +223,7 @@ class CycleFinder {
     incident.deviating = group;
     incident.agreeing = voters.empty() ? there : voters;
     incident.tie = voters.empty() || voters.size() == group.size();
-    const Event* waiting =
-        CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(), node.start);
+    const Event* waiting = WaitingAt(node);
     const Event* stands = PlaceInOrder(analysis_, group.front());
     if (waiting == nullptr || stands == nullptr) return;
     incident.agreeing_event = waiting;

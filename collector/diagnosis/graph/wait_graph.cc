@@ -171,14 +171,17 @@ class GraphBuilder {
     view.weak = true;
     const auto first = static_cast<ptrdiff_t>(view.dependencies.size());
     uint32_t pollers = 0;
+    bool may_test = false;
     for (const Thread& thread : process.threads) {
       if (!WaitsByPolling(options_, process, thread)) continue;
       ++pollers;
       const bool probes = thread.asks.arguments != kNoIndex && KindOf(thread.asks) == Kind::kIprobe;
       if (probes) AddDependency(p, thread.asks);
+      // A thread that polls tightly polls for one thing only: if it probes, it tests no request.
+      may_test |= !probes || !PollsTightly(thread);
     }
     for (const OpenRequest& request : process.open_requests) {
-      if (request.state == ring::RequestState::kActive) AddRequest(p, request);
+      if (may_test && request.state == ring::RequestState::kActive) AddRequest(p, request);
     }
     std::for_each(view.dependencies.begin() + first, view.dependencies.end(),
                   [](WaitDependency& dependency) { dependency.polled = true; });
