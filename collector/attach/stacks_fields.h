@@ -43,6 +43,7 @@ constexpr uint64_t Last(Enum last) {
 inline constexpr uint64_t kAnyNumber = UINT64_MAX;
 inline constexpr uint64_t kMaxStackRank = 1 << 22;
 inline constexpr uint64_t kMaxMemberRuns = 1 << 16;
+inline constexpr uint64_t kMaxAlsoAwaited = 256;
 inline constexpr uint64_t kMaxNearbyCalls = 512;
 inline constexpr uint64_t kMaxWord = 1024;  // names
 inline constexpr uint64_t kMaxText = 16384;
@@ -189,7 +190,8 @@ struct FieldsOf<LibraryCall> {
       std::tuple(F("communicator", &LibraryCall::communicator, kMaxWord),
                  F("member_runs", &LibraryCall::member_runs, kMaxMemberRuns),
                  F("of_collective", &LibraryCall::of_collective, 1),
-                 F("awaited", &LibraryCall::awaited, kMaxStackRank));
+                 F("awaited", &LibraryCall::awaited, kMaxStackRank),
+                 F("also_awaited", &LibraryCall::also_awaited, kMaxAlsoAwaited));
 };
 
 template <>

@@ -11,12 +11,16 @@ bool Merge(const LibraryCall& other, LibraryCall* call) {
   const bool same_communicator = call->communicator.empty() || other.communicator.empty() ||
                                  call->communicator == other.communicator;
   const bool same_awaited =
-      call->awaited < 0 || other.awaited < 0 || call->awaited == other.awaited;
+      call->awaited < 0 || other.awaited < 0 ||
+      (call->awaited == other.awaited && call->also_awaited == other.also_awaited);
   if (!same_communicator || !same_awaited) return false;
   if (call->communicator.empty()) call->communicator = other.communicator;
   if (call->member_runs.empty()) call->member_runs = other.member_runs;
   call->of_collective |= other.of_collective;
-  call->awaited = std::max(call->awaited, other.awaited);
+  if (call->awaited < 0) {
+    call->awaited = other.awaited;
+    call->also_awaited = other.also_awaited;
+  }
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <set>
 #include <unordered_set>
 
 #include "collector/base/text.h"
@@ -12,6 +14,10 @@ namespace {
 
 constexpr size_t kCommunicatorWords = 64;
 constexpr size_t kRequestWords = 96;
+constexpr size_t kMaxRequests = 128;
+// Of a request: the fields that all kinds of requests have.
+constexpr size_t kCommonWords = 32;
+constexpr std::string_view kWait = "ompi_request_default_wait";
 constexpr size_t kMaxNameBytes = 64;  // MPI_MAX_OBJECT_NAME of Open MPI
 constexpr size_t kMaxMembers = 1 << 20;
 constexpr int kMaxParents = 8;
@@ -148,8 +154,7 @@ void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCa
 
 // A point-to-point request contains the entry of the peer process, preceded by the peer's rank in
 // the communicator and the tag.
-void OpenMpiObjects::SetAwaited(uint64_t request, const Communicator& communicator,
-                                LibraryCall* call) const {
+int32_t OpenMpiObjects::PeerOf(uint64_t request, const Communicator& communicator) const {
   const std::vector<uint64_t> words = Words(request, kRequestWords);
   for (size_t i = 1; i < words.size(); ++i) {
     const auto peer = static_cast<int32_t>(words[i - 1]);
@@ -157,36 +162,95 @@ void OpenMpiObjects::SetAwaited(uint64_t request, const Communicator& communicat
         communicator.peers[static_cast<size_t>(peer)] != words[i]) {
       continue;
     }
-    call->awaited = WorldRank(words[i]);
-    return;
+    return WorldRank(words[i]);
   }
+  return -1;
+}
+
+// Unknown if that is not known of one message.
+void OpenMpiObjects::SetAwaited(std::span<const uint64_t> requests, LibraryCall* call) {
+  std::set<int32_t> ranks;
+  for (const uint64_t request : requests) {
+    if (ClassOf(request) != Class::kRequest) continue;
+    const auto communicator = CommunicatorOf(request);
+    ranks.insert(communicator ? PeerOf(request, *communicator) : -1);
+  }
+  if (ranks.empty() || *ranks.begin() < 0) return;
+  call->awaited = *ranks.begin();
+  call->also_awaited.assign(std::next(ranks.begin()), ranks.end());
+}
+
+// While a request is open, it refers to an object on the stack of the function that waits for it
+// (req_complete, ompi/request/request.h).
+std::vector<uint64_t> OpenMpiObjects::OpenRequestsOf(uint64_t array, uint64_t stack_begin,
+                                                     uint64_t stack_end) {
+  std::vector<uint64_t> open;
+  if (array % alignof(uint64_t) != 0) return open;
+  for (const uint64_t request : Words(array, kMaxRequests)) {
+    uint64_t type = 0;
+    if (!Get(request, &type)) break;
+    if (type == exports_[kRequestClass]) continue;  // MPI_REQUEST_NULL
+    const Class known = ClassOf(request);
+    if (known != Class::kRequest && known != Class::kCollectiveRequest) break;
+    const std::vector<uint64_t> words = Words(request, kCommonWords);
+    if (std::any_of(words.begin(), words.end(),
+                    [&](uint64_t word) { return stack_begin <= word && word < stack_end; })) {
+      open.push_back(request);
+    }
+  }
+  return open;
+}
+
+std::vector<uint64_t> OpenMpiObjects::OpenRequests(std::span<const CallFrame> frames) {
+  const uint64_t begin = frames[0].registers.stack_pointer;
+  const uint64_t end = frames[1].registers.stack_pointer;
+  if (begin == 0) return {};
+  for (size_t i = 0; i + 1 < frames.size() && IsPlain(frames[i]); ++i) {
+    for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
+      std::vector<uint64_t> open = OpenRequestsOf(word, begin, end);
+      if (!open.empty()) return open;
+    }
+  }
+  return {};
+}
+
+std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::CommunicatorOf(uint64_t request) {
+  for (const uint64_t word : Words(request, kRequestWords)) {
+    if (ClassOf(word) == Class::kCommunicator) return ReadCommunicator(word);
+  }
+  return std::nullopt;
 }
 
 std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frames) {
   if (name_offset_ == 0 || frames.size() < 2) return std::nullopt;
-  // The caller's registers may hold anything; those that the function itself has set are few.
   std::vector<uint64_t> requests;
-  bool one = true;
+  bool open = true;  // all of them are awaited
   for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
-    one = !frames[i].function.starts_with("ompi_request_default_wait_");
+    if (frames[i].function.starts_with(kWait)) {
+      const std::string_view which = frames[i].function.substr(kWait.size());
+      open = which.empty() || which == "_all";
+      if (open) requests = OpenRequests(frames.subspan(i));
+      if (!requests.empty()) break;
+      open = which.empty();
+    }
+    // The caller's registers may hold anything; those that the function itself has set are few.
     for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
       const Class type = ClassOf(word);
       if (type == Class::kRequest || type == Class::kCollectiveRequest) requests.push_back(word);
     }
+    if (requests.size() > 1) return std::nullopt;
   }
-  if (requests.size() != 1) return std::nullopt;
-  const uint64_t request = requests.front();
+  if (requests.empty()) return std::nullopt;
+  // A message, if there is one, shows for whom the rank waits.
+  const auto message = std::find_if(requests.begin(), requests.end(), [&](uint64_t request) {
+    return ClassOf(request) == Class::kRequest;
+  });
   LibraryCall call;
-  // If the call waits for several requests, this one may already be complete.
-  call.of_collective = one && ClassOf(request) == Class::kCollectiveRequest;
-  for (const uint64_t word : Words(request, kRequestWords)) {
-    if (ClassOf(word) != Class::kCommunicator) continue;
-    const auto communicator = ReadCommunicator(word);
-    if (!communicator) break;
-    SetCommunicator(*communicator, &call);
-    if (one && !call.of_collective) SetAwaited(request, *communicator, &call);
-    break;
-  }
+  // If the call waits for several requests, one that is not known to be open may be complete.
+  call.of_collective = open && message == requests.end();
+  const auto communicator = CommunicatorOf(message == requests.end() ? requests.front() : *message);
+  if (communicator) SetCommunicator(*communicator, &call);
+  if (open && message != requests.end()) SetAwaited(requests, &call);
   return call;
 }
 

@@ -169,6 +169,15 @@ const SourceBlock* CallSites::EnclosingArm(const SourceFrame& frame,
   return InnermostBlock(*blocks, SourceBlock::Kind::kArm, frame.line, other.line);
 }
 
+bool CallSites::IsInLoop(uint32_t path) const {
+  const std::vector<const SourceFrame*> frames = OutermostFirst(path);
+  return std::any_of(frames.begin(), frames.end(), [this](const SourceFrame* frame) {
+    const std::vector<SourceBlock>* blocks = BlocksOf(*frame);
+    return blocks != nullptr &&
+           InnermostBlock(*blocks, SourceBlock::Kind::kLoop, frame->line) != nullptr;
+  });
+}
+
 bool CallSites::IsConditional(const EnclosingLoop& loop) const {
   const std::vector<const SourceFrame*> frames = OutermostFirst(loop.path);
   for (size_t i = loop.depth; i < frames.size(); ++i) {

@@ -88,6 +88,8 @@ class CallSites {
   // The innermost arm of a branch that contains the line of `frame` and not that of `other`, in the
   // same function. Null if there is none, or no source. Owned by the trace.
   const SourceBlock* EnclosingArm(const SourceFrame& frame, const SourceFrame& other) const;
+  // Whether the source shows a loop around a frame of the path.
+  bool IsInLoop(uint32_t path) const;
   // Whether the call is in a conditional branch inside the loop.
   bool IsConditional(const EnclosingLoop& loop) const;
 

@@ -86,6 +86,8 @@ struct LibraryCall {
   // The rank in MPI_COMM_WORLD whose message, or whose receive, the call currently waits for; -1:
   // unknown. For a collective, this concerns one of the messages that it consists of.
   int32_t awaited = -1;
+  // In MPI_Waitall: further ranks for whose messages it waits as well.
+  std::vector<int32_t> also_awaited = {};
 
   bool HasMember(int32_t rank) const;
 };

@@ -21,6 +21,8 @@ bool MayHaveExit(const Incident& incident) {
     case What::kShift:
     case What::kLeft:
       return true;
+    case What::kApart:
+      return !incident.Of<PlaceDetails>().by_iteration;
     case What::kRounds:
       return incident.Of<RoundDetails>().others == 0;
     case What::kCycle:
@@ -88,6 +90,11 @@ class ExitFinder {
           CallOrPlace(analysis_, incident_.communicator, incident_.sequence, process);
       if (stands == nullptr) return std::nullopt;
       if (exit && analysis_.sites.Id(stands->call_path) == known) continue;
+      // At exit, nothing of the program is on the stack.
+      if (analysis_.Finalizes(*stands) &&
+          !analysis_.sites.Part(waiting.call_path, stands->call_path).known) {
+        continue;
+      }
       known = analysis_.sites.Id(stands->call_path);
       // Who waits in an error path or an exit handler is not where the program leads.
       if (FindCaller(analysis_.sites, waiting.call_path, stands->call_path)) return std::nullopt;

@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,7 +44,11 @@ struct PlaceDetails {
     kEqual,        // none: both places have the same number of ranks
     kNoMembers,    // none: those ahead are not members of that communicator
     kMayHaveLeft,  // none: ranks may leave the call of those behind before all have arrived
+    kAwaited,      // the others wait for their messages, directly or behind others that do
   };
+  // The groups that are compared, as indices into Places::waiting: of the others, and of the
+  // deviating side.
+  std::array<size_t, 2> groups = {0, 1};
   bool by_iteration = false;  // one place, in different iterations of a loop
   Choice choice = Choice::kFewer;
   const LibraryCall* call = nullptr;  // kMembers: the others' call

@@ -41,6 +41,7 @@ AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {
 std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incident> incidents) {
   if (!analysis.trace.HasRecords()) {
     FindPlaceIncidents(analysis, &incidents);
+    FindExits(analysis, &incidents);
     return incidents;
   }
   FindNeighborhoods(analysis, &incidents);

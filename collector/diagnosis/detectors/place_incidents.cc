@@ -19,6 +19,10 @@ using What = Incident::What;
 using Choice = PlaceDetails::Choice;
 using Processes = std::vector<uint32_t>;
 
+void Append(const Processes& more, Processes* all) {
+  all->insert(all->end(), more.begin(), more.end());
+}
+
 class PlaceFinder {
  public:
   PlaceFinder(const Analysis& analysis, std::vector<Incident>* incidents)
@@ -87,14 +91,20 @@ class PlaceFinder {
   bool FindEnded() {
     Processes left;
     Processes waiting;
+    Processes of_messages;
     bool messages = true;
     bool windows = true;
     bool starts = false;
+    size_t calls = 0;
+    bool may_leave = false;  // one of them may be left before all ranks have arrived
     for (const PlaceGroup& group : places_.waiting) {
       Processes& side = group.Finalizes() ? left : waiting;
-      side.insert(side.end(), group.members.begin(), group.members.end());
+      Append(group.members, &side);
       if (group.Finalizes()) continue;
+      ++calls;
+      may_leave |= !WaitsForMessages(group) && !HoldsAll(group);
       messages &= WaitsForMessages(group);
+      if (WaitsForMessages(group)) Append(group.members, &of_messages);
       windows &= WaitsForWindow(group);
       starts |= group.place->kind() == Kind::kInit;
     }
@@ -105,9 +115,13 @@ class PlaceFinder {
         AddRing(ring);
       } else if (windows) {
         Add(What::kWindow, {}, waiting);
+      } else if (FindAwaited(of_messages)) {
+        return true;
       } else if (messages) {
         const bool tie = MayBeLeftBehind(waiting);
         Add(What::kMessage, waiting, left).tie = tie;
+      } else if (calls > 1 && may_leave && of_messages.empty()) {
+        FindApart();
       } else {
         AddLeft(left, waiting);
       }
@@ -137,7 +151,7 @@ class PlaceFinder {
     for (const PlaceGroup& group : places_.waiting) {
       if (!WaitsForMessages(group)) continue;
       largest |= &group - places_.waiting.data() < 2;
-      of_messages.insert(of_messages.end(), group.members.begin(), group.members.end());
+      Append(group.members, &of_messages);
       windows &= WaitsForWindow(group);
     }
     if (largest) return FindMessages(std::move(of_messages), windows);
@@ -156,6 +170,7 @@ class PlaceFinder {
       AddRing(std::move(ring));
       return;
     }
+    if (FindAwaited(waiting)) return;
     if (waiting_.size() == 2) waiting = waiting_;  // each waits for the other
     const bool tie = waiting.size() < waiting_.size() && MayBeLeftBehind(waiting);
     AddRing(std::move(waiting)).tie = tie;
@@ -171,16 +186,78 @@ class PlaceFinder {
   // One of the ranks that wait for messages does so in a loop: another rank may have left the loop,
   // or skipped a round.
   bool MayBeLeftBehind(const Processes& waiting) const {
-    return std::any_of(waiting.begin(), waiting.end(), [&](uint32_t p) {
-      const Event* stands = analysis_.CurrentEvent(p);
-      if (stands == nullptr) return false;
-      const auto frames = analysis_.sites.OutermostFirst(stands->call_path);
-      return std::any_of(frames.begin(), frames.end(), [&](const SourceFrame* frame) {
-        const SourceBlocks* source = analysis_.sites.SourceOf(*frame);
-        return source != nullptr &&
-               InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame->line) != nullptr;
-      });
+    return std::any_of(waiting.begin(), waiting.end(), [this](uint32_t p) {
+      return analysis_.sites.IsInLoop(analysis_.PlaceOf(p).call_path);
     });
+  }
+
+  // Those of `waiting`, which wait for messages in no cycle, wait for ranks that are elsewhere and
+  // are fewer than the others: they did not send, or did not receive. If they are more, who waits
+  // may have made a round too many. False if it is not known for whom one of them waits.
+  bool FindAwaited(const Processes& waiting) {
+    Processes awaited = AwaitedBeyond(waiting);
+    if (awaited.empty()) return false;
+    PlaceDetails details;
+    details.choice = Choice::kAwaited;
+    Processes direct;  // of `waiting`: who waits for one of those, not only behind others
+    std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(direct), [&](uint32_t p) {
+      const Processes all = AllAwaitedBy(p);
+      return std::any_of(all.begin(), all.end(),
+                         [&](uint32_t other) { return Contains(awaited, other); });
+    });
+    details.groups = {GroupOf(direct.front()), GroupOf(awaited.front())};
+    size_t there = 0;
+    for (const PlaceGroup& group : places_.waiting) {
+      const bool holds = std::any_of(group.members.begin(), group.members.end(),
+                                     [&](uint32_t p) { return Contains(awaited, p); });
+      if (holds) there += group.members.size();
+    }
+    // Who made a round too many would wait for more ranks, if all are known for which it waits.
+    const bool all_known = std::all_of(direct.begin(), direct.end(), [this](uint32_t p) {
+      return analysis_.PlaceOf(p).kind() == Kind::kWaitall;
+    });
+    const bool are_more = direct.size() > awaited.size() && all_known;
+    if (2 * there >= waiting_.size() && !are_more) return false;
+    // Without a loop that it left, it may have sent what they do not receive: that others passed
+    // the exchange speaks against it.
+    const bool passed = awaited.size() + waiting.size() < waiting_.size();
+    if (!passed && !AreApartByLoop(analysis_.sites, analysis_.PlaceOf(direct.front()),
+                                   analysis_.PlaceOf(awaited.front()))) {
+      return false;
+    }
+    Processes others = Without(waiting_, awaited);
+    Incident& incident = Add(What::kApart, std::move(awaited), std::move(others));
+    incident.agreeing_event = analysis_.CurrentEvent(direct.front());
+    incident.details = details;
+    return true;
+  }
+
+  // For whose messages those of `waiting` wait, besides each other; empty if that is not known of
+  // one of them.
+  Processes AwaitedBeyond(const Processes& waiting) const {
+    std::set<uint32_t> awaited;
+    for (const uint32_t p : waiting) {
+      const Processes more = AllAwaitedBy(p);
+      awaited.insert(more.begin(), more.end());
+    }
+    if (awaited.contains(kNoIndex)) return {};
+    return Without({awaited.begin(), awaited.end()}, waiting);
+  }
+
+  Processes AllAwaitedBy(uint32_t process) const {
+    Processes all = {AwaitedBy(process)};
+    for (const int32_t rank : analysis_.PlaceOf(process).library.also_awaited) {
+      all.push_back(ProcessOf(analysis_.trace, 0, rank));
+    }
+    return all;
+  }
+
+  // Index into Places::waiting.
+  size_t GroupOf(uint32_t process) const {
+    const auto found = std::find_if(
+        places_.waiting.begin(), places_.waiting.end(),
+        [process](const PlaceGroup& group) { return Contains(group.members, process); });
+    return static_cast<size_t>(found - places_.waiting.begin());
   }
 
   uint32_t AwaitedBy(uint32_t process) const {
@@ -231,23 +308,35 @@ class PlaceFinder {
     incident.details = PlaceDetails{.by_iteration = true};
   }
 
-  // Ranks wait in different collectives, or in one that they called at different places.
+  // Ranks wait in different collectives, or in one that they called at different places. Ranks that
+  // finalize have left those.
   void FindApart() {
+    std::vector<size_t> groups;
+    Processes left;
+    for (size_t i = 0; i < places_.waiting.size(); ++i) {
+      if (places_.waiting[i].Finalizes()) {
+        Append(places_.waiting[i].members, &left);
+      } else {
+        groups.push_back(i);
+      }
+    }
     PlaceDetails details;
-    const Processes smaller = Without(waiting_, places_.waiting.front().members);
-    Processes named = Choose(smaller, &details);
+    details.groups = {groups[0], groups[1]};
+    const Processes smaller = Without(Without(waiting_, places_.waiting[groups[0]].members), left);
+    Processes named = Choose(smaller, groups.size() == 2, &details);
     const bool tie = named.empty();
     if (tie) named = smaller;
     Processes others = Without(waiting_, named);
     Incident& incident = Add(What::kApart, std::move(named), std::move(others));
+    incident.agreeing_event = CallOf(places_.waiting[groups[0]].members);
     incident.tie = tie;
     incident.details = details;
   }
 
   // Names the smaller groups, unless the evidence shows more; nobody if it shows too little.
-  Processes Choose(Processes smaller, PlaceDetails* details) const {
-    const PlaceGroup& main = places_.waiting[0];
-    const PlaceGroup& other = places_.waiting[1];
+  Processes Choose(Processes smaller, bool alone, PlaceDetails* details) const {
+    const PlaceGroup& main = places_.waiting[details->groups[0]];
+    const PlaceGroup& other = places_.waiting[details->groups[1]];
     const PathDivergence part = analysis_.sites.Part(main.place->call_path, other.place->call_path);
     const int order = Order(main, other, part);
     // A rank behind a call that does not block all members may have made it correctly.
@@ -260,7 +349,6 @@ class PlaceFinder {
       details->certain = false;
       return Processes();
     };
-    const bool alone = places_.waiting.size() == 2;
     if (alone && order != 0) {
       const PlaceGroup& behind = order < 0 ? main : other;
       if (const auto skipped = Skipped(behind, order < 0 ? other : main)) {

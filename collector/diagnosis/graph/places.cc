@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collector/matching/caller.h"
+
 namespace rollcall {
 namespace {
 
@@ -79,6 +81,18 @@ bool AreApart(const LibraryCall& a, const LibraryCall& b) {
   return !a.communicator.empty() && !b.communicator.empty() && !a.member_runs.empty() &&
          !b.member_runs.empty() &&
          (a.communicator != b.communicator || a.member_runs != b.member_runs);
+}
+
+bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b) {
+  const PathDivergence part = sites.Part(a.call_path, b.call_path);
+  // MPI_Finalize may be called at exit, where nothing of the program is on the stack.
+  if (!part.known && b.meaning.operation == Operation::kFinalize)
+    return sites.IsInLoop(a.call_path);
+  if (!part.known || !part.branch || part.same || part.arms) return false;
+  const auto in_each_round = [&](const EnclosingLoop& loop) { return !sites.IsConditional(loop); };
+  return (std::any_of(part.loops_a.begin(), part.loops_a.end(), in_each_round) ||
+          std::any_of(part.loops_b.begin(), part.loops_b.end(), in_each_round)) &&
+         !FindCaller(sites, b.call_path, a.call_path);
 }
 
 bool HoldsAll(const PlaceGroup& group) {

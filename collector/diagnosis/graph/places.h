@@ -57,6 +57,9 @@ bool WaitsForMessages(const PlaceGroup& group);
 bool WaitsForWindow(const PlaceGroup& group);
 // Whether no rank leaves the call before all have entered it.
 bool HoldsAll(const PlaceGroup& group);
+// Whether one of the two makes its call in each round of a loop, and the other one outside of that
+// loop, in the program's normal course.
+bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b);
 // Whether the two are known to wait on different communicators.
 bool AreApart(const LibraryCall& a, const LibraryCall& b);
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/diagnosis/wording/exit_text.h"
 #include "collector/diagnosis/wording/place_text.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -106,12 +108,16 @@ Finding JudgeStalled(const Analysis& analysis, const Incident& incident) {
 
 // Some ranks are in MPI_Finalize, others in a collective.
 Finding JudgeLeft(const Analysis& analysis, const Incident& incident) {
-  const StackMeaning& deviating = analysis.PlaceOf(incident.deviating.front()).meaning;
+  const Place& here = analysis.PlaceOf(incident.deviating.front());
+  const StackMeaning& deviating = here.meaning;
   const bool finalizes = deviating.operation == Operation::kFinalize;
-  Finding finding =
-      Draft(analysis, incident,
-            finalizes ? VerdictKind::kFinalizedEarly : VerdictKind::kRankConditionalCollective,
-            /*deviating_operation=*/!finalizes);
+  const Place& waiting = analysis.PlaceOf(incident.agreeing.front());
+  const bool left_loop = finalizes && AreApartByLoop(analysis.sites, waiting, here);
+  Finding finding = Draft(analysis, incident,
+                          left_loop   ? VerdictKind::kUnevenIterations
+                          : finalizes ? VerdictKind::kFinalizedEarly
+                                      : VerdictKind::kRankConditionalCollective,
+                          /*deviating_operation=*/!finalizes);
   finding.title = FinalizingText(analysis);
   finding.why =
       finalizes
@@ -121,25 +127,37 @@ Finding JudgeLeft(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// "ranks 1-3 wait in MPI_Recv (a.c:5), rank 0 in MPI_Barrier (a.c:9), others at 2 more places"
-std::string GroupsText(const Analysis& analysis) {
-  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  const bool apart = AreApart(groups[0].place->library, groups[1].place->library);
-  const std::vector<int32_t> first = analysis.RanksOf(groups[0].members);
-  std::string text = fmt::format(
-      "{} {} in {}, {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
-      GroupText(analysis, groups[0], apart), RanksPhrase(analysis.RanksOf(groups[1].members)),
-      GroupText(analysis, groups[1], apart));
-  const size_t more = groups.size() - 2;
-  if (more > 0) {
-    text += fmt::format(", others at {} more place{}", more, more == 1 ? "" : "s");
+// The two groups that are compared: of the others, and of the deviating side.
+std::array<const PlaceGroup*, 2> GroupsOf(const Analysis& analysis, const Incident& incident) {
+  const std::array<size_t, 2>& groups = incident.Of<PlaceDetails>().groups;
+  return {&analysis.places.waiting[groups[0]], &analysis.places.waiting[groups[1]]};
+}
+
+// "ranks 1-3 wait in MPI_Recv (a.c:5), rank 0 in MPI_Barrier (a.c:9), rank 4 in MPI_Bcast (a.c:7)"
+std::string GroupsText(const Analysis& analysis, const Incident& incident) {
+  const auto [main, other] = GroupsOf(analysis, incident);
+  const bool apart = AreApart(main->place->library, other->place->library);
+  const std::vector<int32_t> first = analysis.RanksOf(main->members);
+  std::string text = fmt::format("{} {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
+                                 GroupText(analysis, *main, apart));
+  const auto add = [&](const PlaceGroup& group) {
+    text += fmt::format(", {} in {}", RanksPhrase(analysis.RanksOf(group.members)),
+                        GroupText(analysis, group, apart));
+  };
+  add(*other);
+  constexpr size_t kMaxMore = 2;
+  size_t more = 0;
+  for (const PlaceGroup& group : analysis.places.waiting) {
+    if (&group == main || &group == other || ++more > kMaxMore) continue;
+    add(group);
   }
+  if (more > kMaxMore) text += fmt::format(", others in {} more", more - kMaxMore);
   return text;
 }
 
-PathDivergence DivergenceOfGroups(const Analysis& analysis) {
-  const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  return analysis.sites.Part(groups[0].place->call_path, groups[1].place->call_path);
+PathDivergence DivergenceOfGroups(const Analysis& analysis, const Incident& incident) {
+  const auto [main, other] = GroupsOf(analysis, incident);
+  return analysis.sites.Part(main->place->call_path, other->place->call_path);
 }
 
 // Empty if the stacks do not diverge in one function.
@@ -163,8 +181,8 @@ void AddReducerNote(const Analysis& analysis, Finding* finding) {
 }
 
 // The title and reason if some wait for messages or a window, and others perhaps do not.
-void DescribeWaits(const Analysis& analysis, bool (*waits)(const PlaceGroup&), const char* what,
-                   Finding* finding) {
+void DescribeWaits(const Analysis& analysis, const Incident& incident,
+                   bool (*waits)(const PlaceGroup&), const char* what, Finding* finding) {
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
   finding->why = "no rank is outside of these calls";
   if (std::any_of(groups.begin(), groups.end(),
@@ -176,15 +194,15 @@ void DescribeWaits(const Analysis& analysis, bool (*waits)(const PlaceGroup&), c
     finding->title = fmt::format("{} {} in calls for {} that no rank is left to answer",
                                  RanksPhrase(all), Verb(all, "waits", "wait"), what);
   } else {
-    finding->title = GroupsText(analysis);
-    const std::string text = DivergenceText(DivergenceOfGroups(analysis));
+    finding->title = GroupsText(analysis, incident);
+    const std::string text = DivergenceText(DivergenceOfGroups(analysis, incident));
     if (!text.empty()) finding->why = text;
   }
 }
 
 Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
-  DescribeWaits(analysis, WaitsForWindow, "a window", &finding);
+  DescribeWaits(analysis, incident, WaitsForWindow, "a window", &finding);
   finding.notes.emplace_back(
       "stacks do not show which rank holds the lock or has to expose its memory");
   return finding;
@@ -198,7 +216,7 @@ Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
   const auto largest = std::find_if(groups.begin(), groups.end(),
                                     [](const PlaceGroup& group) { return !group.Finalizes(); });
   finding.operation = largest->place->meaning.operation;
-  DescribeWaits(analysis, WaitsForMessages, "messages", &finding);
+  DescribeWaits(analysis, incident, WaitsForMessages, "messages", &finding);
   if (AwaitEachOther(analysis.trace, incident.deviating)) {
     finding.why = "they wait for messages from each other, in a cycle";
   }
@@ -225,19 +243,26 @@ Finding JudgeArrived(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-VerdictKind KindOf(const Analysis& analysis, const PathDivergence& part) {
-  const Place& main = *analysis.places.waiting[0].place;
-  const Place& other = *analysis.places.waiting[1].place;
+VerdictKind KindOf(const Analysis& analysis, const Incident& incident, const PathDivergence& part) {
+  const auto groups = GroupsOf(analysis, incident);
+  const Place& main = *groups[0]->place;
+  const Place& other = *groups[1]->place;
   if (part.same && AreApart(main.library, other.library)) return VerdictKind::kOrderInversion;
-  const bool in_loop = part.known && part.branch && !part.same && !part.arms &&
-                       (!part.loops_a.empty() || !part.loops_b.empty());
-  if (in_loop && main.meaning.call != other.meaning.call) return VerdictKind::kUnevenIterations;
+  if (main.meaning.call != other.meaning.call && AreApartByLoop(analysis.sites, main, other)) {
+    return VerdictKind::kUnevenIterations;
+  }
+  // In one function, whether the message or the receive is missing cannot be told.
+  const bool of_message =
+      incident.Of<PlaceDetails>().choice == Choice::kAwaited && (!part.known || part.a_innermost);
+  if (of_message) return VerdictKind::kP2pUnmatched;
   if (part.known && part.branch) return VerdictKind::kRankConditionalCollective;
   return VerdictKind::kCollectiveMismatch;
 }
 
 // Why the deviating side was chosen, or none, if it is not because it is smaller.
-void AddChoice(const Analysis& analysis, const PlaceDetails& places, Finding* finding) {
+void AddChoice(const Analysis& analysis, const Incident& incident, Finding* finding) {
+  const PlaceDetails& places = incident.Of<PlaceDetails>();
+  const PlaceGroup& other = *GroupsOf(analysis, incident)[1];
   switch (places.choice) {
     case Choice::kFewer:
     case Choice::kCondition:
@@ -251,6 +276,11 @@ void AddChoice(const Analysis& analysis, const PlaceDetails& places, Finding* fi
       finding->notes.emplace_back(
           "both places have the same number of ranks: which of them diverged is not known");
       break;
+    case Choice::kAwaited:
+      finding->why +=
+          fmt::format("{}the others wait for a message of {}, or behind a rank that does",
+                      finding->why.empty() ? "" : "; ", RanksPhrase(finding->culprits));
+      break;
     case Choice::kNoMembers:
       finding->notes.emplace_back(
           "the ranks that are ahead are not members of the communicator of the call");
@@ -259,7 +289,7 @@ void AddChoice(const Analysis& analysis, const PlaceDetails& places, Finding* fi
       finding->notes.push_back(
           fmt::format("a rank may leave {} before all ranks have arrived: which of the ranks "
                       "behind it skipped it is not known",
-                      analysis.places.waiting[1].place->meaning.call));
+                      other.place->meaning.call));
       break;
   }
 }
@@ -272,14 +302,18 @@ Finding JudgeApart(const Analysis& analysis, const Incident& incident) {
     finding.why = "they are in different iterations of a loop";
     return finding;
   }
-  const PathDivergence part = DivergenceOfGroups(analysis);
-  Finding finding = Draft(analysis, incident, KindOf(analysis, part));
-  finding.title = GroupsText(analysis);
+  const PathDivergence part = DivergenceOfGroups(analysis, incident);
+  Finding finding = Draft(analysis, incident, KindOf(analysis, incident, part));
+  finding.title = GroupsText(analysis, incident);
   finding.why = finding.kind == VerdictKind::kOrderInversion
                     ? "the call site is the same, the communicators are not"
                     : DivergenceText(part);
   AddReducerNote(analysis, &finding);
-  AddChoice(analysis, places, &finding);
+  AddChoice(analysis, incident, &finding);
+  AddExitNote(incident, RanksPhrase(analysis.RanksOf(incident.deviating)), &finding);
+  if (incident.exit && !incident.tie) {
+    finding.fix = ExitFix(*incident.exit, OperationName(finding.operation));
+  }
   return finding;
 }
 

@@ -28,8 +28,10 @@ std::string AwaitedText(const Trace& trace) {
     const Place& place = *process.place;
     if (place.library.awaited < 0 || !place.Waits()) continue;
     if (++shown > kMaxShown) return text + ", and so on";
-    text += fmt::format("{}rank {} {}for rank {}", shown == 1 ? "" : ", ", process.rank,
-                        shown == 1 ? "waits " : "", place.library.awaited);
+    std::vector<int32_t> ranks = place.library.also_awaited;
+    ranks.insert(ranks.begin(), place.library.awaited);
+    text += fmt::format("{}rank {} {}for {}", shown == 1 ? "" : ", ", process.rank,
+                        shown == 1 ? "waits " : "", RanksPhrase(ranks));
   }
   return text;
 }

@@ -387,6 +387,138 @@ TEST(AttachJudge, NobodyIsNamedIfTheMessagesAreThoseOfALoop) {
   }
 }
 
+// Ranks 0 and 2 wait for rank 1, and rank 3 waits behind rank 2: rank 1 has left the loop.
+TEST(AttachJudge, RankWhoseMessagesTheOthersWaitForLeftTheLoop) {
+  ObservedJob job(4);
+  job.Loop("a.c", 10, 20, "");
+  for (const int32_t rank : {0, 2}) {
+    job.Rank(rank, "MPI_Sendrecv < run a.c:12 < main b.c:5").Awaits(1);
+  }
+  job.Rank(1, "MPI_Gather < run a.c:30 < main b.c:5");
+  job.Rank(3, "MPI_Sendrecv < run a.c:14 < main b.c:5").Awaits(2);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  const Finding& finding = report.findings[0];
+  EXPECT_EQ(finding.kind, VerdictKind::kUnevenIterations);
+  EXPECT_EQ(finding.certainty, Certainty::kSuspected);
+  EXPECT_THAT(finding.culprits, ElementsAre(1));
+  EXPECT_THAT(finding.why, HasSubstr("the others wait for a message of rank 1"));
+}
+
+// It went past the function of the exchange, or it did not send: no loop is left.
+TEST(AttachJudge, RankThatWentPastAMessageIsNamed) {
+  for (const bool left_function : {false, true}) {
+    ObservedJob job(4);
+    job.Rank(2, left_function ? "MPI_Recv < halo a.c:12 < main a.c:40" : "MPI_Recv < main a.c:40")
+        .Awaits(3);
+    for (const int32_t rank : {0, 1}) job.Rank(rank, "MPI_Allreduce < main a.c:44");
+    job.Rank(3, "MPI_Allgather < main a.c:50");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind,
+              left_function ? VerdictKind::kRankConditionalCollective : VerdictKind::kP2pUnmatched);
+    EXPECT_THAT(report.findings[0].culprits, ElementsAre(3));
+  }
+}
+
+// Ranks 1 and 3 have received from all others: ranks 0 and 2 are at one place, and rank 0 made the
+// round. A round too many of ranks 1 and 3 would wait for rank 0, too.
+TEST(AttachJudge, OneRankForWhichMoreWaitMadeARoundLess) {
+  for (const bool too_many : {false, true}) {
+    ObservedJob job(4);
+    job.Loop("a.c", 10, 20, "");
+    for (const int32_t rank : {0, 2}) job.Rank(rank, "MPI_Allreduce < run a.c:30 < main b.c:5");
+    for (const int32_t rank : {1, 3}) {
+      auto text = job.Rank(rank, "MPI_Waitall < run a.c:12 < main b.c:5").Awaits(too_many ? 0 : 2);
+      if (too_many) text.AwaitsAlso(2);
+    }
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    const auto named = too_many ? std::vector<int32_t>() : std::vector<int32_t>{2};
+    EXPECT_EQ(report.findings[0].culprits, named);
+  }
+}
+
+// Either those have left the loop, or who waits made a round too many.
+TEST(AttachJudge, AwaitedRanksAreNotNamedIfTheyAreMost) {
+  for (const int32_t others : {2, 3}) {
+    ObservedJob job(others + 2);
+    job.Loop("a.c", 10, 20, "");
+    for (const int32_t rank : {0, 1}) {
+      job.Rank(rank, "MPI_Recv < run a.c:12 < main b.c:5").Awaits(2);
+    }
+    for (int32_t rank = 2; rank < others + 2; ++rank) {
+      job.Rank(rank, "MPI_Barrier < run a.c:30 < main b.c:5");
+    }
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  }
+}
+
+TEST(AttachJudge, RankThatFinalizesHasLeftTheLoopOfTheOthers) {
+  ObservedJob job(4);
+  job.Loop("a.c", 10, 20, "");
+  for (const int32_t rank : {0, 2, 3}) job.Rank(rank, "MPI_Reduce < run a.c:12 < main b.c:5");
+  job.Rank(1, "MPI_Finalize < run a.c:30 < main b.c:5");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kUnevenIterations);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
+}
+
+// Rank 1 may leave the gather as soon as it has sent its part.
+TEST(AttachJudge, RankThatLeftAGatherIsNotNamedForFinalizing) {
+  ObservedJob job(4);
+  for (const int32_t rank : {0, 2}) job.Rank(rank, "MPI_Gather < main a.c:45");
+  job.Rank(1, "MPI_Finalize < main a.c:50");
+  job.Rank(3, "MPI_Barrier < run a.c:12 < main a.c:40");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(3));
+}
+
+// The source shows that ranks 0-2 left run() by an exception that main catches: rank 3 is right to
+// wait. A return may be chosen, and has to be agreed on: nobody is named.
+TEST(AttachJudge, RanksThatLeftByAnExceptionAreNamedThoughTheyAreMost) {
+  for (const bool thrown : {true, false}) {
+    ObservedJob job(4);
+    job.Source("a.cc", {{.kind = SourceBlock::Kind::kArm, .first = 7, .last = 9, .branch = 1}},
+               {{.kind = SourceFlow::Kind::kFunction, .first = 5, .last = 20},
+                {.kind = thrown ? SourceFlow::Kind::kThrow : SourceFlow::Kind::kReturn,
+                 .first = 8,
+                 .last = 8,
+                 .condition = "bad"},
+                {.kind = SourceFlow::Kind::kFunction, .first = 30, .last = 50},
+                {.kind = SourceFlow::Kind::kTry, .first = 38, .last = 41, .group = 1},
+                {.kind = SourceFlow::Kind::kHandler, .first = 42, .last = 43, .group = 1}});
+    for (int rank = 0; rank < 3; ++rank) job.Rank(rank, "MPI_Allreduce < main a.cc:45");
+    job.Rank(3, "MPI_Barrier < run a.cc:12 < main a.cc:40");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+    const auto named = thrown ? std::vector<int32_t>{0, 1, 2} : std::vector<int32_t>();
+    EXPECT_EQ(report.findings[0].culprits, named);
+  }
+}
+
+// In each round of a loop, or only where an error ends the program.
+TEST(AttachJudge, CallOfAnErrorPathIsNoRoundOfALoop) {
+  for (const bool conditional : {false, true}) {
+    ObservedJob job(4);
+    job.Loop("a.c", 10, 20, "");
+    if (conditional) job.Arm("e.cc", 5, 8, "", "", true);
+    for (const int32_t rank : {0, 1, 3}) job.Rank(rank, "MPI_Allreduce < run a.c:30 < main b.c:5");
+    job.Rank(2, "MPI_Barrier < check e.cc:7 < run a.c:12 < main b.c:5");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind, conditional ? VerdictKind::kRankConditionalCollective
+                                                   : VerdictKind::kUnevenIterations);
+    EXPECT_THAT(report.findings[0].culprits, ElementsAre(2));
+  }
+}
+
 TEST(AttachJudge, RankThatWaitsForAWindowLockIsNotACulprit) {
   ObservedJob job(3);
   job.Rank(0, kBarrier);

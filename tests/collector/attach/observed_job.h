@@ -102,6 +102,10 @@ class ObservedJob {
       CallOfBoth().awaited = rank;
       return Both();
     }
+    RankText& AwaitsAlso(int32_t rank) {
+      CallOfBoth().also_awaited.push_back(rank);
+      return Both();
+    }
     RankText& OfCollective() {
       CallOfBoth().of_collective = true;
       return Both();
@@ -296,6 +300,13 @@ class ObservedJob {
                              .value = value,
                              .equal = equal});
     sources_.push_back(std::move(source));
+  }
+
+  // What the source of /src/<file> shows.
+  void Source(const std::string& file, std::vector<SourceBlock> blocks,
+              std::vector<SourceFlow> flow) {
+    sources_.push_back(
+        {.file = "/src/" + file, .blocks = std::move(blocks), .flow = std::move(flow)});
   }
 
   rollcall::Trace Trace() const {

@@ -228,8 +228,8 @@ TEST(AttachStacks, FieldListsCoverEveryMember) {
     EXPECT_EQ(Count(a, b, c, d), kListed<NearbyCall>);
   }
   {
-    const auto& [a, b, c, d] = LibraryCall{};
-    EXPECT_EQ(Count(a, b, c, d), kListed<LibraryCall>);
+    const auto& [a, b, c, d, e] = LibraryCall{};
+    EXPECT_EQ(Count(a, b, c, d, e), kListed<LibraryCall>);
   }
   {
     const auto& [a, b] = PythonInteger{};

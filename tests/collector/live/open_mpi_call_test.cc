@@ -130,6 +130,57 @@ TEST_F(OpenMpiCall, OpenRequestAmongSeveralIsUnknown) {
   }
 }
 
+// An open request refers to the stack of the function that waits for it.
+TEST_F(OpenMpiCall, OpenRequestsOfWaitallAreKnown) {
+  constexpr uint64_t kArray = 0x9000, kComplete = 0x7000, kSync = 0xf040;
+  AddRequest(kComplete, kReceiveClass, kWorldObject);
+  const std::vector<uint64_t> array = {kComplete, kAlwaysComplete, kReceive, 0};
+  for (size_t i = 0; i < array.size(); ++i) memory_.Put(kArray + 8 * i, array[i]);
+  for (const bool open : {false, true}) {
+    memory_.Put(kReceive + 96, open ? kSync : uint64_t{1});
+    for (const bool outer : {false, true}) {  // which function keeps the array in a register
+      frames_.clear();
+      Frame("opal_progress", 3, 0, "/lib/libopen-pal.so.40");
+      Frame("ompi_request_default_wait_all", outer ? 5 : kArray, 7);
+      Frame("PMPI_Waitall", 5, outer ? kArray : 8);
+      Frame("main", 0, 0, "/app");
+      for (size_t i = 0; i < frames_.size(); ++i) {
+        frames_[i].registers.stack_pointer = 0xf000 + 0x20 * i * i;
+      }
+      const auto call = Read();
+      ASSERT_EQ(call.has_value(), open);
+      if (!call) continue;
+      EXPECT_EQ(call->awaited, 3);
+      EXPECT_EQ(call->communicator, "MPI COMMUNICATOR 3 SPLIT FROM 0");
+    }
+  }
+}
+
+TEST_F(OpenMpiCall, AllRanksThatWaitallWaitsForAreKnown) {
+  constexpr uint64_t kArray = 0x9000, kAnother = 0x7000, kSync = 0xf008;
+  AddRequest(kAnother, kReceiveClass, kWorldObject);
+  for (const bool known : {false, true}) {
+    memory_.Put(kAnother + 472, uint64_t{0});
+    memory_.Put(kAnother + 480, known ? ProcessOf(0) : uint64_t{0});
+    const std::vector<uint64_t> array = {kReceive, kLibnbc, kAnother, 0};
+    for (size_t i = 0; i < array.size(); ++i) memory_.Put(kArray + 8 * i, array[i]);
+    for (const uint64_t request : {kReceive, kLibnbc, kAnother}) memory_.Put(request + 96, kSync);
+    frames_.clear();
+    Frame("ompi_request_default_wait_all", kArray);
+    Frame("PMPI_Waitall");
+    Frame("main", 0, 0, "/app");
+    frames_[0].registers.stack_pointer = 0xf000;
+    frames_[1].registers.stack_pointer = 0xf040;
+    const auto call = Read();
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->awaited, known ? 0 : -1);
+    if (known) {
+      EXPECT_THAT(call->also_awaited, ElementsAre(3));
+    }
+    EXPECT_FALSE(call->of_collective);
+  }
+}
+
 TEST_F(OpenMpiCall, RegistersOfTheCallerAreNotUsed) {
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("PMPI_Recv", kReceive);
