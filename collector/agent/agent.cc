@@ -181,7 +181,7 @@ void Agent::ScanRings() {
 void Agent::AdoptMemoryRings() {
   if (!SawProcesses(options_.run_directory)) return;  // there was no earlier agent
   const std::string directory = options_.run_directory + "/" + kRingsDirectory;
-  for (MemoryRing& ring : FindMemoryRings(proc_).rings) {
+  for (MemoryRing& ring : FindMemoryRings(geteuid(), proc_).rings) {
     const std::filesystem::path path = ring.path;
     if (path.parent_path() != directory) continue;
     if (ring.fd) {

@@ -20,8 +20,10 @@
 
 #include "collector/attach/rank_identity.h"
 #include "collector/base/file.h"
+#include "collector/base/memory_rings.h"
 #include "collector/base/text.h"
 #include "collector/model/rank_set.h"
+#include "proto/run_directory.h"
 
 namespace rollcall::attach {
 namespace {
@@ -117,17 +119,28 @@ const Request::File* Finished(Request* request) {
   return nullptr;
 }
 
+// The run directory, seen from here, of the ring that the process maps; empty: the file is no ring,
+// or the directory was removed.
+std::string RunDirectoryOf(pid_t pid, const std::string& mapped) {
+  const std::string_view in_memory = MemoryRingPath(mapped);
+  const std::string_view ring = in_memory.empty() ? std::string_view(mapped) : in_memory;
+  if (!ring.ends_with(kRingSuffix)) return "";
+  std::filesystem::path directory = std::filesystem::path(ring).parent_path();
+  if (directory.filename() == kRingsDirectory) directory = directory.parent_path();
+  if (in_memory.empty())
+    return StampOfFile(mapped) ? directory.string() : SeenFromHere(pid, directory);
+  std::error_code error;
+  return std::filesystem::is_directory(directory, error) ? directory.string() : "";
+}
+
 }  // namespace
 
 std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job) {
   std::set<std::string> directories;
   for (const JobRank& rank : job.ranks) {
-    for (const std::string& ring : MappedFiles(proc, rank.pid)) {
-      if (!ring.ends_with(".ring")) continue;
-      const bool here = StampOfFile(ring).has_value();
-      const std::filesystem::path file = here ? ring : SeenFromHere(rank.pid, ring);
-      const std::filesystem::path rings = file.parent_path();
-      directories.insert(rings.filename() == "rings" ? rings.parent_path() : rings);
+    for (const std::string& mapped : MappedFiles(proc, rank.pid)) {
+      const std::string directory = RunDirectoryOf(rank.pid, mapped);
+      if (!directory.empty()) directories.insert(directory);
     }
   }
   return {directories.begin(), directories.end()};

@@ -15,8 +15,8 @@
 
 namespace rollcall::attach {
 
-// The run directories of the ring files that ranks on this machine have mapped, each once. Only
-// reads /proc.
+// The run directories of the rings that ranks on this machine have mapped, files or memory files,
+// each once. Only reads /proc.
 std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job);
 
 // Requests a dump from the Flight Recorder of each rank on this machine, by the pipe that

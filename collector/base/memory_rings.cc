@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,16 +38,11 @@ struct Mapping {
 
 std::optional<Mapping> ParseRing(std::string_view line) {
   const size_t link = line.find('/');
-  if (link == std::string_view::npos || !line.ends_with(kDeleted)) return std::nullopt;
+  if (link == std::string_view::npos) return std::nullopt;
   Mapping mapping;
   mapping.link = line.substr(link);
-  std::string_view path = mapping.link;
-  path.remove_suffix(kDeleted.size());
-  if (path.starts_with(kMemoryFile)) path.remove_prefix(kMemoryFile.size());
-  mapping.path = path;
-  if (!path.ends_with(kRingSuffix) || fs::path(path).parent_path().filename() != kRingsDirectory) {
-    return std::nullopt;
-  }
+  mapping.path = MemoryRingPath(mapping.link);
+  if (mapping.path.empty()) return std::nullopt;
   // "start-end access offset major:minor inode"
   char range[64];
   unsigned major = 0;
@@ -100,7 +94,16 @@ UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping&
 
 }  // namespace
 
-MemoryRings FindMemoryRings(const ProcSource& proc) {
+std::string_view MemoryRingPath(std::string_view name) {
+  if (!name.ends_with(kDeleted)) return {};
+  name.remove_suffix(kDeleted.size());
+  if (name.starts_with(kMemoryFile)) name.remove_prefix(kMemoryFile.size());
+  const bool is_ring =
+      name.ends_with(kRingSuffix) && fs::path(name).parent_path().filename() == kRingsDirectory;
+  return is_ring ? name : std::string_view();
+}
+
+MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc) {
   MemoryRings found;
   std::set<std::pair<uint64_t, uint64_t>> opened;
   std::vector<int> pids;
@@ -108,7 +111,7 @@ MemoryRings FindMemoryRings(const ProcSource& proc) {
   for (const int pid : pids) {
     const std::string process = "/proc/" + std::to_string(pid);
     struct stat info;
-    if (stat((proc.root() + process).c_str(), &info) != 0 || info.st_uid != geteuid()) continue;
+    if (stat((proc.root() + process).c_str(), &info) != 0 || info.st_uid != user) continue;
     std::string maps;
     const int status = proc.Read(process + "/maps", &maps, kMaxMapsBytes);
     found.denied += status == EACCES || status == EPERM;

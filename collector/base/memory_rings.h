@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/base/file.h"
@@ -23,14 +24,18 @@ struct MemoryRing {
 
 struct MemoryRings {
   std::vector<MemoryRing> rings;  // each once, in the order of their paths
-  size_t denied = 0;              // processes of this user whose mappings may not be read
+  size_t denied = 0;              // processes of the user whose mappings may not be read
 };
 
-// Looks at all processes of the caller's effective user; nothing is read of other users'. Names and
+// Looks at all processes of the effective user `user`; nothing is read of other users'. Names and
 // contents are untrusted: the opened file is the one that is mapped, but whether it is a ring is
-// for its reader to say. Opening takes a descriptor that the process keeps, or
-// CAP_CHECKPOINT_RESTORE. Reads only /proc; stops nothing.
-MemoryRings FindMemoryRings(const ProcSource& proc = ProcSource());
+// for its reader to say, and only rings below a directory of `user` may be believed. Opening takes
+// a descriptor that the process keeps, or CAP_CHECKPOINT_RESTORE. Reads only /proc; stops nothing.
+MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc = ProcSource());
+
+// What MemoryRing::path is of a mapped file, by its name in /proc/<pid>/maps; empty: not such a
+// ring. Pure; a view into `name`.
+std::string_view MemoryRingPath(std::string_view name);
 
 }  // namespace rollcall
 

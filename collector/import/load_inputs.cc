@@ -1,8 +1,11 @@
 #include "collector/import/load_inputs.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -107,13 +110,18 @@ class Loader {
 
   // Behind the journal, whose clock they need.
   void ListMemoryRings(const std::string& input, size_t index) {
-    if (!memory_rings_) {
-      memory_rings_ = machine_.FindMemoryRings();
-      assembly_.NoteDenied(memory_rings_->denied);
-    }
     std::error_code error;
     const std::string root = fs::canonical(input, error).string() + "/";
-    for (MemoryRing& ring : memory_rings_->rings) {
+    struct stat status {};
+    if (error || stat(root.c_str(), &status) != 0) return;
+    // Only the owner's processes may add to a directory, whoever reads it.
+    if (geteuid() != 0 && status.st_uid != geteuid()) return;
+    const auto [found, is_new] = memory_rings_.try_emplace(status.st_uid);
+    if (is_new) {
+      found->second = machine_.FindMemoryRings(status.st_uid);
+      assembly_.NoteDenied(found->second.denied);
+    }
+    for (MemoryRing& ring : found->second.rings) {
       if (!ring.path.starts_with(root)) continue;
       const fs::path path = fs::path(input) / ring.path.substr(root.size());
       if (!ring.fd) {
@@ -146,7 +154,7 @@ class Loader {
 
   Inputs result_;
   Machine& machine_;
-  std::optional<MemoryRings> memory_rings_;
+  std::map<uid_t, MemoryRings> memory_rings_;  // by their processes' user
   TraceAssembly assembly_;
   std::vector<InputFile> files_;
   std::vector<bool> has_traces_;  // by input

@@ -33,9 +33,10 @@ struct Inputs {
 // without following links), files that cannot be traces are ignored. Unreadable files are problems
 // of the trace, and so is a missing rank.
 //
-// Rings of a run directory that are no files are read from the processes of this machine that hold
-// them (FindMemoryRings()), or else from the agent's copy (kRingCopySuffix). A live process is not
-// quiet by its copy, nor is one that is gone while others, which are newer, live.
+// Rings of a run directory that are no files are read from the processes of its owner on this
+// machine that hold them (FindMemoryRings()), or else from the agent's copy (kRingCopySuffix). A
+// live process is not quiet by its copy, nor is one that is gone while others, which are newer,
+// live.
 //
 // Quiet. A live process is quiet if two samples, a moment apart, found no movement. A process that
 // is gone cannot move, but the rings alone do not show whether it was still before it was killed:

@@ -37,7 +37,7 @@ class RealMachine : public Machine {
                : Life::kGone;
   }
 
-  MemoryRings FindMemoryRings() override { return rollcall::FindMemoryRings(); }
+  MemoryRings FindMemoryRings(uid_t user) override { return rollcall::FindMemoryRings(user); }
 
   int64_t NowNs() override { return Now(CLOCK_REALTIME); }
 

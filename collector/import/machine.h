@@ -2,6 +2,8 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -20,8 +22,8 @@ class Machine {
   // belongs to another pid namespace may be alive unseen.
   enum class Life : uint8_t { kAlive, kGone, kUnknown };
   virtual Life LifeOf(const ring::FileHeader& header) = 0;
-  // The rings of all run directories of this machine.
-  virtual MemoryRings FindMemoryRings() = 0;
+  // The rings of all run directories of that user on this machine.
+  virtual MemoryRings FindMemoryRings(uid_t user) = 0;
   virtual int64_t NowNs() = 0;  // CLOCK_REALTIME
   virtual void Wait(std::chrono::milliseconds time) = 0;
 };

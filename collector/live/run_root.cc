@@ -281,7 +281,7 @@ std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, i
       ++kept;
       continue;
     }
-    if (!in_memory) in_memory = FindMemoryRings();
+    if (!in_memory) in_memory = FindMemoryRings(geteuid());
     if (!HoldsOneOf(*in_memory, run.path) && Remove(run.path)) removed.push_back(std::move(run));
   }
   return removed;

@@ -44,7 +44,7 @@ def _stuck_job(scene, mode="skip", extra=()):
         yield job, _rank_processes(job)
 
 
-def _attach(scene, job, before=(), pid=None, options=(), which=()):
+def attach(scene, job, before=(), pid=None, options=(), which=()):
     """Returns exit code, verdict (None without one) and all output. `which`: the options that select the job."""
     if os.path.exists(scene.verdict_file):
         os.unlink(scene.verdict_file)
@@ -58,7 +58,7 @@ def _attach(scene, job, before=(), pid=None, options=(), which=()):
 def _finding(scene, job, culprits, before=()):
     """Attaches until the first finding has these culprits; earlier verdicts can differ. Returns the finding."""
     def look():
-        _, verdict, _ = _attach(scene, job, before)
+        _, verdict, _ = attach(scene, job, before)
         findings = verdict["findings"] if verdict else []
         return findings[0] if findings and findings[0]["culprits"] == culprits else None
     return until(look, "a finding of ranks %s" % culprits, job)
@@ -68,7 +68,7 @@ def attach_as_another_user(scene):
     """For a user who is neither root nor the owner of the job, attach reports the owner of the process."""
     another = live.need(NOBODY)
     with _stuck_job(scene) as (job, ranks):
-        code, verdict, said = _attach(scene, job, another, ranks[0])
+        code, verdict, said = attach(scene, job, another, ranks[0])
         require(code == NO_JOB and verdict is None, "ended with %s" % code, job)
         require("process %d belongs to user id %d" % (ranks[0], os.geteuid()) in said, said, job)
 
@@ -77,7 +77,7 @@ def attach_without_the_capability(scene):
     """Without CAP_SYS_PTRACE root's processes cannot be read: attach reports that once, and what it can read."""
     without = live.need(WITHOUT_PTRACE)
     with _stuck_job(scene) as (job, _):
-        code, verdict, said = _attach(scene, job, without)
+        code, verdict, said = attach(scene, job, without)
         require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
         finding = verdict["findings"][0]
         require((finding["kind"], finding["certainty"]) == ("inconclusive", "inconclusive"), str(finding), job)
@@ -117,7 +117,7 @@ def attach_to_a_stopped_rank(scene):
         os.kill(stopped, signal.SIGSTOP)
 
         def look():
-            _, verdict, _ = _attach(scene, job)
+            _, verdict, _ = attach(scene, job)
             found = [f for f in verdict["findings"] if "stopped" in f["title"] + f["why"]] if verdict else []
             return found[0] if found else None
         finding = until(look, "a rank that is stopped", job)
@@ -135,7 +135,7 @@ def attach_beside_a_debugger(scene):
             tracer.says("traces")
 
             def look():
-                _, verdict, said = _attach(scene, job)
+                _, verdict, said = attach(scene, job)
                 finding = verdict["findings"][0] if verdict and verdict["findings"] else None
                 seen = finding and finding["culprits"] == [1]
                 named = finding and finding["kind"] == "inconclusive" and "(pid %d)" % tracer.pid in said
@@ -195,7 +195,7 @@ def attach_reads_rings(scene):
         ranks = until(lambda: live.ranks_among(job.processes()), "ranks", job)
 
         def look():
-            done = _attach(scene, job, pid=ranks[0])
+            done = attach(scene, job, pid=ranks[0])
             return done if done[1] and done[1]["findings"] and done[1]["findings"][0]["certainty"] == "proven" else None
         code, verdict, said = until(look, "a proven verdict", job)
         require(code == FINDINGS, "ended with %s" % code, job)
@@ -217,15 +217,15 @@ def attach_asks_the_flight_recorder(scene):
     with Command(words, dumps) as job:
         until(lambda: job.stdout().count("stepping") == RANKS, "all ranks", job)
         for which in ((), node):
-            code, verdict, said = _attach(scene, job, options=["--flight-recorder"], which=which)
+            code, verdict, said = attach(scene, job, options=["--flight-recorder"], which=which)
             require(code == FINDINGS, "ended with %s: %s" % (code, said), job)
             finding = verdict["findings"][0]
             require((finding["kind"], finding["culprits"]) == ("rank-stalled", [RANKS - 1]), json.dumps(finding), job)
             require("stacks\n" in said and "Flight Recorder of" not in said, said, job)
         os.unlink(scene.path("pipe1.pipe"))
-        _, _, said = _attach(scene, job, options=["--flight-recorder"])
+        _, _, said = attach(scene, job, options=["--flight-recorder"])
         require("Flight Recorder of rank 1: pipe " in said, said, job)
-        _, _, said = _attach(scene, job)
+        _, _, said = attach(scene, job)
         require("rank-stalled" not in said, "asked without --flight-recorder: " + said, job)
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import live
+from cases_attach import FINDINGS, attach
 from cases_nodes import agent_restarted
 from live import Command, require, until
 
@@ -46,6 +47,10 @@ def memory_outlives_the_watcher(scene):
         verdict = scene.analyze()
         live.check_skip(verdict, RANKS, job)
         require(verdict["findings"][0]["certainty"] == "proven", str(verdict), job)
+        code, verdict, said = attach(scene, job, pid=live.ranks_among(job.processes())[0])
+        require(code == FINDINGS, "attach ended with %s: %s" % (code, said), job)
+        live.check_skip(verdict, RANKS, job)
+        require(verdict["findings"][0]["certainty"] == "proven", "not from the records: " + str(verdict), job)
         packed = _bundle(scene)
         # A second run in the directory would mix its ranks with these.
         with Command(scene.run() + ["true"]) as second:
@@ -59,6 +64,7 @@ def memory_outlives_the_ranks(scene):
     nowhere = live.need_unshare("--pid", "--fork", "--mount-proc")  # where no process of the job is seen
     with Command(scene.run() + scene.job("skip")) as job:
         live.check_skip(scene.verdict(job), RANKS, job)
+        live.check_skip(scene.analyze(), RANKS, job)
         # Copies of the first suspicion may be older than the hang: they are made again.
         until(lambda: any(finding["certainty"] == "proven" for finding in scene.analyze(*nowhere)["findings"]),
               "copies of the hang", job)

@@ -1,6 +1,9 @@
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -22,7 +25,9 @@ class FakeMachine : public Machine {
     const bool alive = it != processes.end() && it->second == header.process_start_ticks;
     return alive ? Life::kAlive : Life::kGone;
   }
-  MemoryRings FindMemoryRings() override { return std::move(memory_rings); }
+  MemoryRings FindMemoryRings(uid_t user) override {
+    return user == memory_rings_user ? std::move(memory_rings) : MemoryRings();
+  }
   int64_t NowNs() override { return 1'700'000'100'000'000'000; }
   void Wait(std::chrono::milliseconds) override {
     ++waits;
@@ -33,6 +38,7 @@ class FakeMachine : public Machine {
   std::string host = "node1";
   std::map<uint32_t, uint64_t> processes;  // start ticks by pid
   MemoryRings memory_rings;                // for one load
+  uid_t memory_rings_user = geteuid();
   std::function<void()> meanwhile;
   int waits = 0;
 };

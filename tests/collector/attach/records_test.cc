@@ -46,9 +46,12 @@ TEST(AttachRecords, FindsRunDirectoriesByMappedRings) {
   const std::string line = "7f00-7f10 rw-s 00000000 00:01 42    ";
   dir.Write("proc/10/maps", line + "/lib/libc.so\n" + line + a + "\n" + line + alone + "\n");
   dir.Write("proc/11/maps", line + b + "\n");
-  dir.Write("proc/12/maps", line + "/dev/shm/other.ring.old\n");
+  std::filesystem::create_directories(dir.Path("disk/rings"));
+  dir.Write("proc/12/maps", line + "/dev/shm/other.ring.old\n" + line +
+                                "/memfd:" + dir.Path("disk/rings/d.ring") + " (deleted)\n" + line +
+                                "/memfd:" + dir.Path("removed/rings/e.ring") + " (deleted)\n");
   EXPECT_THAT(RunDirectories(ProcSource(dir.path()), JobOf({10, 11, 12, 13})),
-              ElementsAre(dir.Path("elsewhere"), dir.Path("run")));
+              ElementsAre(dir.Path("disk"), dir.Path("elsewhere"), dir.Path("run")));
 }
 
 TEST(AttachRecords, WritesOnlyToPipes) {

@@ -63,7 +63,7 @@ class MemoryRingsTest : public ::testing::Test {
     fs::create_directories(root_.Path("proc"));
     fs::create_symlink("/proc/self", root_.Path(fmt::format("proc/{}", pid)));
   }
-  MemoryRings Find() const { return FindMemoryRings(ProcSource(root_.path())); }
+  MemoryRings Find() const { return FindMemoryRings(geteuid(), ProcSource(root_.path())); }
   // "path pid", with "!" if the ring is not open.
   static std::vector<std::string> Texts(const MemoryRings& found) {
     std::vector<std::string> texts;
@@ -92,7 +92,8 @@ TEST_F(MemoryRingsTest, OpensWhatALiveProcessMaps) {
 
 TEST_F(MemoryRingsTest, FindsThemInTheRealProc) {
   const Mapped ring(kRing);
-  EXPECT_THAT(Texts(FindMemoryRings()), ::testing::Contains(fmt::format("{} {}", kRing, getpid())));
+  EXPECT_THAT(Texts(FindMemoryRings(geteuid())),
+              ::testing::Contains(fmt::format("{} {}", kRing, getpid())));
 }
 
 TEST_F(MemoryRingsTest, ListsAFileOnceHoweverManyMapIt) {
@@ -125,12 +126,14 @@ TEST_F(MemoryRingsTest, NamesARemovedFileThatCannotBeOpened) {
   EXPECT_THAT(Texts(Find()), ElementsAre("/dev/shm/run/rings/a.ring 40!"));
 }
 
-TEST_F(MemoryRingsTest, LooksAtProcessesOfThisUserOnly) {
+TEST_F(MemoryRingsTest, LooksAtProcessesOfThatUserOnly) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   const Mapped ring(kRing);
   AddProcess(40, ring.Line());
   ASSERT_EQ(chown(root_.Path("proc/40").c_str(), 65534, 65534), 0);
   EXPECT_TRUE(Find().rings.empty());
+  EXPECT_THAT(Texts(FindMemoryRings(65534, ProcSource(root_.path()))),
+              ElementsAre(std::string(kRing) + " 40"));
 }
 
 TEST_F(MemoryRingsTest, CountsProcessesThatMayNotBeRead) {
@@ -145,7 +148,7 @@ TEST_F(MemoryRingsTest, CountsProcessesThatMayNotBeRead) {
   const Mapped ring(kRing);
   AddProcess(40, ring.Line());
   AddProcess(41, "");
-  const MemoryRings found = FindMemoryRings(Denying(root_.path()));
+  const MemoryRings found = FindMemoryRings(geteuid(), Denying(root_.path()));
   EXPECT_TRUE(found.rings.empty());
   EXPECT_EQ(found.denied, 1u);
 }

@@ -237,6 +237,20 @@ TEST_F(RingsInMemoryTest, AreReadFromTheProcesses) {
   EXPECT_FALSE(trace.processes[1].quiet);
 }
 
+// Otherwise any user could add ranks to a directory that root reads.
+TEST_F(RingsInMemoryTest, AreTakenFromTheOwnerOfTheDirectoryOnly) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  constexpr uid_t kOwner = 65534;
+  ASSERT_EQ(chown(dir_.c_str(), kOwner, kOwner), 0);
+  WriteRing(0, 2);
+  for (const uid_t user : {geteuid(), kOwner}) {
+    machine_.memory_rings = {};
+    Hold(1, MakeFullRing(1, 2));
+    machine_.memory_rings_user = user;
+    EXPECT_THAT(Load().processes, SizeIs(user == kOwner ? 2 : 1));
+  }
+}
+
 TEST_F(RingsInMemoryTest, ReplaceTheirCopies) {
   WriteCopy(0);
   WriteRing(1, 2);
