@@ -116,6 +116,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
     record.detail = static_cast<uint32_t>(a.error_code);
     MarkExit(ring::ExitMark::kMpiAbort, a.error_code, record.call_path);
   }
+  if (kind == Kind::kInit) SetFlavor(call->library->abi.flavor);
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
   // A failed local call is recorded in the point-to-point ring, where a loop of failing calls does

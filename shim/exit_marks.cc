@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shim/call_paths.h"
+#include "shim/job_environment.h"
 #include "shim/library.h"
 #include "shim/process.h"
 
@@ -20,6 +21,12 @@ void Mark(ring::ExitMark mark, int status, CallerFrame frame) {
 
 // The stack of an exit handler still contains the caller of exit().
 void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CALLER_FRAME()); }
+// MPI ends a process that calls it before MPI_Init, and nothing is recorded until then. Start()
+// installs the marks, which the exit then finds.
+[[maybe_unused]] void StartIfByMpi(const void* caller) {
+  if (!Recording() && EarlyRank() >= 0 && IsInsideMpi(caller)) Start();
+}
+
 void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME()); }
 
 }  // namespace
@@ -41,7 +48,8 @@ void InstallExitMarks() {
 // since _exit may be called where dlsym must not be (signal handlers, vfork). If none was found,
 // the system call is made directly.
 namespace {
-[[noreturn]] void Leave(int status, rollcall::shim::CallerFrame frame) {
+[[noreturn]] void Leave(int status, const void* caller, rollcall::shim::CallerFrame frame) {
+  rollcall::shim::StartIfByMpi(caller);
   rollcall::shim::Mark(rollcall::ring::ExitMark::kQuickExit, status, frame);
   if (rollcall::shim::g_next_exit != nullptr) rollcall::shim::g_next_exit(status);
   for (;;) syscall(SYS_exit_group, status);
@@ -49,11 +57,19 @@ namespace {
 }  // namespace
 
 extern "C" {
+// The handlers mark the exit: this only sees who calls.
+ROLLCALL_EXPORT __attribute__((noreturn)) void exit(int status) {
+  rollcall::shim::StartIfByMpi(__builtin_return_address(0));
+  using Exit = void (*)(int);
+  const auto next = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "exit"));
+  if (next != nullptr) next(status);
+  _exit(status);
+}
 ROLLCALL_EXPORT __attribute__((noreturn)) void _exit(int status) {
-  Leave(status, ROLLCALL_CALLER_FRAME());
+  Leave(status, __builtin_return_address(0), ROLLCALL_CALLER_FRAME());
 }
 ROLLCALL_EXPORT __attribute__((noreturn)) void _Exit(int status) {
-  Leave(status, ROLLCALL_CALLER_FRAME());
+  Leave(status, __builtin_return_address(0), ROLLCALL_CALLER_FRAME());
 }
 }
 

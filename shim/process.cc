@@ -259,6 +259,11 @@ void SetPhase(ring::Phase phase) {
   StoreRelease(&header->phase, static_cast<uint64_t>(phase));
 }
 
+void SetFlavor(ring::Flavor flavor) {
+  uint32_t* known = &g_process.header->flavor;
+  if (LoadRelaxed(known) == 0) StoreRelaxed(known, static_cast<uint32_t>(flavor));
+}
+
 void SetWorld(int rank, int size, int thread_level, const char* library, ring::Flavor flavor) {
   ring::FileHeader* header = g_process.header;
   snprintf(header->library, sizeof(header->library), "%.*s",

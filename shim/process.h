@@ -54,6 +54,8 @@ bool Disabled();
 
 // Life cycle. Any thread; async-signal-safe.
 void SetPhase(ring::Phase phase);
+// The library of the process, unless another is known.
+void SetFlavor(ring::Flavor flavor);
 void SetWorld(int rank, int size, int thread_level, const char* library, ring::Flavor flavor);
 void RefreshClockAnchor();
 // True if the calling process owns the ring (a vfork child shares our memory) and has not marked

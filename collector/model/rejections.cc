@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "collector/model/messages.h"
+#include "collector/model/runtime_modules.h"
 #include "proto/datatypes.h"
 
 namespace rollcall {
@@ -117,47 +119,75 @@ class ArgumentChecker {
   const Communicator* communicator_;
 };
 
-// Whether exit() was called by the MPI library or its runtime.
-bool LeftByLibrary(const Trace& trace, const Process& process) {
-  if (process.exit_call_path == kNoIndex) return false;
-  const std::vector<uint32_t>& codes = trace.call_paths[process.exit_call_path].codes;
-  if (codes.empty()) return false;
-  const std::string_view path = trace.codes[codes.front()].module_path;
-  const std::string_view module = path.substr(path.rfind('/') + 1);
-  constexpr std::string_view kLibraries[] = {"libmpi",  "libopen-rte", "libopen-pal", "libprrte",
-                                             "libpmix", "mca_",        "libpmi"};
-  return std::any_of(std::begin(kLibraries), std::end(kLibraries),
-                     [module](std::string_view library) { return module.starts_with(library); });
+bool IsOfMpi(const Trace& trace, uint32_t code) {
+  return StartsOwnThreads(FamilyOf(trace.codes[code].module_path));
 }
 
-// The class of the error that ended the process, if its exit status is an error class.
-ErrorClassInfo ClassOfEnd(const Process& process) {
-  const bool marked =
-      process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
-  if (!marked && process.end.how != ProcessEnd::How::kExited) return {};
-  const int status = marked ? process.exit_status : process.end.status;
-  return status <= 0 ? ErrorClassInfo()
-                     : FindErrorClass(process.flavor, static_cast<uint64_t>(status));
+// The codes of the path, innermost first, without those of exit() itself.
+std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
+  if (call_path == kNoIndex) return {};
+  const std::vector<uint32_t>& codes = trace.call_paths[call_path].codes;
+  const auto first = std::find_if(codes.begin(), codes.end(), [&](uint32_t code) {
+    const ModuleFamily family = FamilyOf(trace.codes[code].module_path);
+    return family != ModuleFamily::kC && family != ModuleFamily::kRollcall;
+  });
+  return {first, codes.end()};
+}
+
+// Whether exit() was called by the MPI library or its runtime; outside of every recorded call, for
+// a function of MPI, and not by the runtime for itself.
+bool LeftByLibrary(const Trace& trace, const Process& process) {
+  const std::span<const uint32_t> codes = BehindExit(trace, process.exit_call_path);
+  if (codes.empty() || !IsOfMpi(trace, codes.front())) return false;
+  return !process.open_calls.empty() || std::any_of(codes.begin(), codes.end(), [&](uint32_t code) {
+    return FamilyOf(trace.codes[code].module_path) == ModuleFamily::kMpi;
+  });
 }
 
 // MPICH's error codes hold the class in their lowest bits (MPI_Error_class, mpir_err.h).
 constexpr int kMpichClassMask = 0x7f;
 
+// The class of the error that ended the process, if its exit status is an error class, or one of
+// MPICH's error codes.
+ErrorClassInfo ClassOfEnd(const Process& process) {
+  const bool marked =
+      process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
+  if (!marked && process.end.how != ProcessEnd::How::kExited) return {};
+  int status = marked ? process.exit_status : process.end.status;
+  if (process.flavor == ring::Flavor::kMpich) status &= kMpichClassMask;
+  return status <= 0 ? ErrorClassInfo()
+                     : FindErrorClass(process.flavor, static_cast<uint64_t>(status));
+}
+
+bool IsInInit(const Trace& trace, const OpenCall& call) {
+  const auto operation = static_cast<uint16_t>(trace.arguments[call.event.arguments].operation);
+  return FindOperation(operation).kind == Kind::kInit;
+}
+
+// MPI ends a process with 1, the number of MPI_ERR_BUFFER, where it has no class: in a function
+// that is not recorded, in MPI_Init, before it and after MPI_Finalize.
+bool HasNoClass(const Trace& trace, const Process& process, ErrorClass error) {
+  if (error != ErrorClass::kBUFFER) return false;
+  return process.open_calls.empty() || process.phase != ring::Phase::kRunning ||
+         IsInInit(trace, process.open_calls.front());
+}
+
 // MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
 // record: it is as if the process had exited with its class, as Open MPI's do.
-void ResolveErrorReport(bool by_library, Process* process) {
+void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
   if (process->flavor != ring::Flavor::kMpich) return;
   const bool in_call =
       process->exit_ns != kNoTime &&
       std::any_of(process->open_calls.begin(), process->open_calls.end(),
                   [&](const OpenCall& call) { return call.event.start_ns <= process->exit_ns; });
   if (!in_call || !IsGone(*process) || !by_library) return;
-  // MPI says so, too, of a peer that it has lost.
   const ErrorClass error =
       FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
           .error;
-  if (error == ErrorClass::kNone || error == ErrorClass::kOTHER || error == ErrorClass::kINTERN ||
-      error == ErrorClass::kUNKNOWN) {
+  // MPI says so, too, of a peer that it has lost; in MPI_Init it says nothing else.
+  const bool vague =
+      error == ErrorClass::kOTHER || error == ErrorClass::kINTERN || error == ErrorClass::kUNKNOWN;
+  if (error == ErrorClass::kNone || (vague && !IsInInit(trace, process->open_calls.front()))) {
     return;
   }
   if (process->exit_mark == ring::ExitMark::kNone) {
@@ -207,6 +237,15 @@ void TakeOut(Trace* trace, Process* process, const Event& event) {
   }
 }
 
+// A call after MPI_Finalize takes part in nothing.
+void TakeOutLateCalls(Trace* trace, Process* process) {
+  for (OpenCall& call : process->open_calls) {
+    TakeOut(trace, process, call.event);
+    call.event.member = kNoIndex;
+    call.event.sequence = 0;
+  }
+}
+
 }  // namespace
 
 std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& event,
@@ -216,14 +255,26 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 
 void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
-    const bool by_library = LeftByLibrary(*trace, process);
-    ResolveErrorReport(by_library, &process);
-    if (process.exit_mark == ring::ExitMark::kNone) ForgetErrorReport(&process);
-    if (process.device || process.open_calls.empty()) continue;
+    // Without a mark it is MPICH's report of an error, which the library may make on behalf of a
+    // function that has left no frame.
+    const bool unmarked = process.exit_mark == ring::ExitMark::kNone;
+    bool by_library = unmarked || LeftByLibrary(*trace, process);
+    ResolveErrorReport(*trace, by_library, &process);
+    if (process.exit_mark == ring::ExitMark::kNone) {
+      ForgetErrorReport(&process);
+      by_library = false;
+    }
+    if (process.device) continue;
+    ErrorClassInfo end = ClassOfEnd(process);
+    if (by_library && end.error != ErrorClass::kNone) {
+      if (HasNoClass(*trace, process, end.error)) end = {};
+      process.ended_by = end.error;
+    }
+    if (process.phase >= ring::Phase::kFinalized && process.ended_by)
+      TakeOutLateCalls(trace, &process);
+    if (process.open_calls.empty()) continue;
     const bool gone = IsGone(process);
-    const ErrorClassInfo end = ClassOfEnd(process);
-    if (by_library) process.ended_by = end.error;
-    const bool ended_by_error = end.rejects && process.ended_by != ErrorClass::kNone;
+    const bool ended_by_error = end.rejects && process.ended_by;
     std::vector<OpenCall> kept;
     for (OpenCall& call : process.open_calls) {
       const std::optional<BadArgument> bad = FindBadArgument(*trace, call.event);
@@ -242,6 +293,16 @@ void ResolveRejections(Trace* trace) {
     }
     process.open_calls = std::move(kept);
   }
+}
+
+std::string MpiFunction(const Trace& trace, uint32_t call_path) {
+  std::string name;
+  for (const uint32_t code : BehindExit(trace, call_path)) {
+    if (!IsOfMpi(trace, code)) break;
+    name = trace.codes[code].frames.empty() ? "" : trace.codes[code].frames.back().function;
+  }
+  if (name.starts_with('P')) name.erase(0, 1);
+  return name.starts_with("MPI_") ? name : "";
 }
 
 bool IsInsideRejected(const Process& process) {

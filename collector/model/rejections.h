@@ -27,6 +27,11 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 // when it is known how the processes ended.
 void ResolveRejections(Trace* trace);
 
+// The function of MPI in which exit() was called on this path: "MPI_Comm_rank", also if its calls
+// are not recorded. Empty if the library has no symbol of such a name there. Needs symbolized
+// codes.
+std::string MpiFunction(const Trace& trace, uint32_t call_path);
+
 // Whether the process is inside a rejected call, or was ended there: it makes no further calls.
 bool IsInsideRejected(const Process& process);
 

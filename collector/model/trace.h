@@ -359,7 +359,8 @@ struct Process {
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   int64_t exit_ns = kNoTime;
-  ErrorClass ended_by = ErrorClass::kNone;  // of the error for which MPI ended it; see rejections.h
+  // MPI ended it for an error of this class, or (kNone) of an unknown one; see rejections.h.
+  std::optional<ErrorClass> ended_by;
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
   std::string user_phase;  // what it does, in the program's own words (rollcall.h); or empty

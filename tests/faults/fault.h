@@ -31,6 +31,13 @@ ROLLCALL_FAULT_INLINE int WorldSize(void) {
   return size;
 }
 
+// The same before MPI_Init, by the variables of the launchers.
+ROLLCALL_FAULT_INLINE int LaunchedAs(void) {
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == NULL) rank = getenv("PMI_RANK");
+  return rank == NULL ? -1 : atoi(rank);
+}
+
 // Rank 0 prints a result; a run under rollcall must print what the bare run prints.
 ROLLCALL_FAULT_INLINE void Report(const char* what, double value) {
   if (WorldRank() == 0) {

@@ -20,7 +20,7 @@ import wrapped  # noqa: E402
 
 # Exported in addition to the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc,
 # shim/nccl/dlsym_wrap.cc, shim/user_phase.cc, shim/nccl/profiler.cc.
-OTHER_EXPORTS = {"_exit", "_Exit", "abort", "dlclose", "dlsym", "rollcall_elements", "rollcall_phase",
+OTHER_EXPORTS = {"exit", "_exit", "_Exit", "abort", "dlclose", "dlsym", "rollcall_elements", "rollcall_phase",
                  "rollcall_replica", "MPIR_Err_return_comm", "MPIR_Err_return_win"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
 # The oldest version of the C library that the binary runs with, from the versions of its symbols.
 GLIBC_FLOOR = (2, 34)

@@ -448,7 +448,8 @@ void TraceBuilder::Open(int rank, const Call& call) {
     made.member->events.push_back(made.event);
     AddData(rank, made.event, 0, call.data, {true, false});
   } else if (info.kind == Kind::kInit) {
-    process.phase = ring::Phase::kStarting;
+    // One after another is an error, and the phase stays.
+    if (process.lifecycle.empty()) process.phase = ring::Phase::kStarting;
     process.lifecycle.push_back(made.event);
   } else if (info.kind == Kind::kFinalize) {
     process.phase = ring::Phase::kFinalizing;

@@ -123,6 +123,12 @@ class DeathFinder {
     return EndedByMpi(p) || EndedInACall(p) ? CutOffMessage(&incidents_, p) : nullptr;
   }
 
+  // MPI ended both before it had started: what is wrong may be wrong on each node.
+  bool FailedToStartToo(uint32_t p) const { return FailedToStart(p) && FailedToStart(causes_[0]); }
+  bool FailedToStart(uint32_t p) const {
+    return trace_.processes[p].ended_by && trace_.processes[p].phase == ring::Phase::kStarting;
+  }
+
   template <typename Is>
   bool AnyDeath(const Is& is) const {
     return std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& incident) {
@@ -152,7 +158,8 @@ class DeathFinder {
     for (const uint32_t p : dead_) {
       const Process& process = trace_.processes[p];
       const bool crash = IsCrash(process);
-      if ((explained || !causes_.empty()) && !crash && !process.end.oom_killed) continue;
+      const bool known = explained || (!causes_.empty() && !FailedToStartToo(p));
+      if (known && !crash && !process.end.oom_killed) continue;
       if (wrong_calls && (EndedByMpi(p) || !crash)) {
         if (process.exception) excused_.push_back(p);
         continue;
@@ -187,6 +194,15 @@ class DeathFinder {
   }
 
   void Add(uint32_t p) {
+    for (Incident& death : incidents_) {
+      if (death.what != What::kDeath || !FailedToStart(p)) continue;
+      const uint32_t first = death.deviating.front();
+      if (!FailedToStart(first) || trace_.processes[first].world != trace_.processes[p].world) {
+        continue;
+      }
+      death.deviating.push_back(p);
+      return;
+    }
     Incident incident;
     incident.what = What::kDeath;
     incident.deviating = {p};

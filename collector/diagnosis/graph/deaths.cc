@@ -174,7 +174,7 @@ void Deaths::CheckLosses() {
 }
 
 bool Deaths::ByItself(const Process& process) const {
-  if (process.phase >= ring::Phase::kFinalized) return false;
+  if (process.phase >= ring::Phase::kFinalized && !process.ended_by) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
   if (asked_to_stop_[process.world]) return false;
   if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {

@@ -102,7 +102,9 @@ class GraphBuilder {
       view.activity = Activity::kEnded;
       return;
     }
-    if (process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr) {
+    const bool finalizes = process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr;
+    const bool called_later = process.phase >= ring::Phase::kFinalized && process.ended_by;
+    if (finalizes && !called_later) {
       view.activity = Activity::kLeft;
       return;
     }

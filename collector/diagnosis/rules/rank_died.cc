@@ -12,6 +12,7 @@
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -22,6 +23,74 @@ std::string WhereItEnded(const SourceFrame& frame) {
   if (!place.empty()) return fmt::format("it ended itself at {} in {}", place, FunctionText(frame));
   if (frame.module.empty()) return {};
   return "it ended itself in " + frame.module.substr(frame.module.rfind('/') + 1);
+}
+
+// How MPI came to end a process.
+struct EndByMpi {
+  std::string call;  // "MPI_Init"; empty: unknown
+  std::string why;
+  std::string fix;
+};
+
+EndByMpi DescribeEndByMpi(const Analysis& analysis, const Process& process) {
+  const Event* open = process.open_calls.empty() ? nullptr : &process.open_calls.back().event;
+  const bool in_init = open != nullptr && analysis.KindOf(*open) == Kind::kInit;
+  const uint32_t path = open != nullptr ? open->call_path : process.exit_call_path;
+  EndByMpi end;
+  end.call = open != nullptr ? CallText(analysis, *open, false)
+                             : MpiFunction(analysis.trace, process.exit_call_path);
+  std::string where = PlaceText(analysis.sites.UserFrame(path));
+  if (!where.empty()) where = " at " + where;
+  const std::string called =
+      fmt::format("it called {}{}", end.call.empty() ? "MPI" : end.call, where);
+  if (process.phase >= ring::Phase::kFinalized) {
+    end.why = called + ", after MPI_Finalize";
+    end.fix = "call nothing of MPI after MPI_Finalize; MPI_Finalized tells whether it was called";
+  } else if (in_init && process.phase != ring::Phase::kStarting) {
+    end.why = called + ", but had initialised MPI before";
+    end.fix = "initialise MPI once; MPI_Initialized tells whether that was done";
+  } else if (in_init) {
+    end.why = fmt::format("it ended inside {}{}: MPI could not start there", end.call, where);
+    end.fix =
+        "read the message that MPI printed; the settings, libraries or devices of that rank "
+        "or its node may differ from those of ranks that got further";
+  } else if (process.phase == ring::Phase::kStarting) {
+    end.why = called + ", before MPI_Init";
+    end.fix = "call MPI_Init first; MPI_Initialized tells whether it was called";
+  } else {
+    end.why = called + "; MPI ends a process for an error, unless MPI_ERRORS_RETURN is set";
+    end.fix = "correct the call that MPI reports";
+  }
+  return end;
+}
+
+// "was ended by MPI for MPI_ERR_OTHER (another error) in MPI_Init"
+std::string EndByMpiText(const Finding& finding, const Process& process, const EndByMpi& end) {
+  std::string text = EndText(process);
+  if (finding.culprits.size() > 1 && text.starts_with("was ")) text.replace(0, 3, "were");
+  return end.call.empty() ? text : text + " in " + end.call;
+}
+
+void WordDeath(const Analysis& analysis, const Incident& incident, const Process& process,
+               Finding* finding) {
+  std::string title = fmt::format("{} {}", RanksPhrase(finding->culprits), EndText(process));
+  const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
+  if (process.phase < ring::Phase::kFinalizing && knows_mpi) title += " without MPI_Finalize";
+  finding->title = title + WaitingText(analysis, incident, *finding);
+  if (incident.deviating_event != nullptr) {
+    const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
+    const std::string place =
+        PlaceText(analysis.sites.UserFrame(incident.deviating_event->call_path));
+    finding->why = fmt::format("it ended {} {}{}{}", inside ? "inside" : "after",
+                               CallText(analysis, *incident.deviating_event, false),
+                               place.empty() ? "" : " at ", place);
+  } else {
+    finding->why = "it ended before its first recorded call";
+  }
+  if (process.exit_call_path != kNoIndex) {
+    std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
+    if (!where.empty()) finding->notes.push_back(std::move(where));
+  }
 }
 
 }  // namespace
@@ -68,28 +137,15 @@ std::optional<Finding> JudgeRankDied(const Analysis& analysis, const Incident& i
   if (incident.what != Incident::What::kDeath) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kRankDied);
   const Process& process = analysis.trace.processes[incident.deviating.front()];
-  std::string title = fmt::format("{} {}", RanksPhrase(finding.culprits), EndText(process));
-  const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
-  const bool by_mpi = process.ended_by != ErrorClass::kNone;
-  if (process.phase < ring::Phase::kFinalizing && knows_mpi && !by_mpi)
-    title += " without MPI_Finalize";
-  finding.title = title + WaitingText(analysis, incident, finding);
-  if (incident.deviating_event != nullptr) {
-    const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
-    const std::string place =
-        PlaceText(analysis.sites.UserFrame(incident.deviating_event->call_path));
-    finding.why = fmt::format("it ended {} {}{}{}", inside ? "inside" : "after",
-                              CallText(analysis, *incident.deviating_event, false),
-                              place.empty() ? "" : " at ", place);
+  if (process.ended_by) {
+    EndByMpi end = DescribeEndByMpi(analysis, process);
+    finding.title =
+        fmt::format("{} {}{}", RanksPhrase(finding.culprits), EndByMpiText(finding, process, end),
+                    WaitingText(analysis, incident, finding));
+    finding.why = std::move(end.why);
+    finding.fix = std::move(end.fix);
   } else {
-    finding.why = "it ended before its first recorded call";
-  }
-  if (by_mpi) {
-    finding.why += "; MPI ends a process for an error, unless MPI_ERRORS_RETURN is set";
-    finding.fix = "correct the call that MPI reports";
-  } else if (process.exit_call_path != kNoIndex) {
-    std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
-    if (!where.empty()) finding.notes.push_back(std::move(where));
+    WordDeath(analysis, incident, process, &finding);
   }
   AddCleanUpNote(analysis.trace, &finding);
   AddClockNote(analysis, incident, &finding);

@@ -33,8 +33,9 @@ std::string NumberedCall(const Analysis& analysis, const Incident& incident, Ope
 }
 
 std::string EndText(const Process& process) {
-  if (process.ended_by != ErrorClass::kNone) {
-    const ErrorClassInfo error = InfoOf(process.ended_by);
+  if (process.ended_by) {
+    const ErrorClassInfo error = InfoOf(*process.ended_by);
+    if (error.error == ErrorClass::kNone) return "was ended by MPI";
     return fmt::format("was ended by MPI for {} ({})", error.name, error.text);
   }
   switch (process.end.how) {

@@ -14,6 +14,7 @@
 #include "collector/diagnosis/wording/place_text.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/rejections.h"
 
 namespace rollcall {
 namespace {
@@ -80,6 +81,16 @@ class SiteList {
           site.frame = analysis_.sites.UserFrame(site.call_path);
           site.what = RaisedText(*record.exception);
           site.communicator = kNoIndex;  // it is not a call
+          break;
+        }
+        if (record.ended_by && record.exit_call_path != kNoIndex &&
+            (view.open == nullptr || event != &view.open->event)) {
+          // Perhaps in a function whose calls are not recorded.
+          const std::string function = MpiFunction(analysis_.trace, record.exit_call_path);
+          site.call_path = record.exit_call_path;
+          site.frame = analysis_.sites.UserFrame(site.call_path);
+          site.what = EndText(record) + (function.empty() ? "" : " inside " + function);
+          site.communicator = kNoIndex;
           break;
         }
         site.what = event == nullptr
