@@ -481,13 +481,15 @@ class Parser {
       if (verb == "calls-exit") {
         process.exit_mark = ring::ExitMark::kExit;
       } else if (!process.open_calls.empty()) {
-        process.flavor = ring::Flavor::kMpich;
         process.exit_ns = process.open_calls.back().event.start_ns;
       }
       process.exit_status = static_cast<int>(Number(At(words, 2)));
       bool cut = false;
       const std::vector<SourceFrame> path = Path(words, 3, &cut);
       process.exit_call_path = builder_->InternPath(path, cut);
+      for (const SourceFrame& frame : path) {
+        if (frame.module.starts_with("libmpich")) process.flavor = ring::Flavor::kMpich;
+      }
       return true;
     } else {
       return false;
