@@ -3,6 +3,7 @@
 //
 // rollcall-test: ranks=3 outcome=failed
 // expect: kind=rank-died culprits=1 waiting=any op=any seq=any certainty=proven lines=culprit
+// expect+[mpich]: certainty=proven,likely
 #include "tests/faults/fault.h"
 
 static void StartLibrary(void) {
