@@ -294,6 +294,32 @@ struct LiveStack {
   std::string unreadable;           // why there is no stack
 };
 
+// What a process that is inside no MPI call waits for, as seen from outside: a thread that runs the
+// user's code sleeps until something arrives at its sockets, and no process of the job is a peer of
+// a connection among these.
+struct OutsideWait {
+  enum class For : uint8_t {
+    kClient,   // a listening socket, to which any process may connect, also another rank
+    kOutside,  // a connection to a process outside the job
+  };
+  uint32_t tid = 0;
+  For what = For::kClient;
+
+  friend bool operator==(const OutsideWait&, const OutsideWait&) = default;
+};
+
+// The names in journals and text traces.
+inline constexpr std::array<std::string_view, 2> kOutsideWaitNames = {"client", "outside"};
+constexpr std::string_view OutsideWaitName(OutsideWait::For what) {
+  return kOutsideWaitNames[static_cast<size_t>(what)];
+}
+constexpr std::optional<OutsideWait::For> FindOutsideWait(std::string_view name) {
+  for (size_t i = 0; i < kOutsideWaitNames.size(); ++i) {
+    if (kOutsideWaitNames[i] == name) return static_cast<OutsideWait::For>(i);
+  }
+  return std::nullopt;
+}
+
 // What the threads of a process that are inside no MPI call could do, as seen in two samples from
 // outside the process.
 enum class OtherThreads : uint8_t {
@@ -395,6 +421,8 @@ struct Process {
   std::vector<PeerCount> peer_counts;
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;
+  std::optional<OutsideWait>
+      outside_wait;                   // when the stacks were taken, and no call was made since
   std::vector<ReplicaRead> replicas;  // oldest first
   bool reads_data = false;            // --data
   uint64_t data_unreadable = 0;       // torn or damaged records of data, or forgotten ones
