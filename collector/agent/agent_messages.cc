@@ -237,6 +237,8 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       target.host = process->sample.host;
       target.start_ticks = process->sample.process_start_ticks;
       target.world_rank = process->sample.world_rank;
+      target.activity = process->sample.activity;
+      target.all_here = SeesAllRanks(process->sample);
     }
     request_worker_.Submit(connection_, message.live_stack(), target);
   } else if (message.has_environment()) {
@@ -256,6 +258,16 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     shut_down_ = true;
     shut_down_keeps_ = message.shutdown().keep();
   }
+}
+
+bool Agent::SeesAllRanks(const RingSample& of) const {
+  std::set<int32_t> ranks;
+  for (const auto& process : processes_) {
+    const RingSample& sample = process->sample;
+    const bool seen = process->readable && !process->hidden && sample.job_key == of.job_key;
+    if (seen) ranks.insert(sample.world_rank);
+  }
+  return of.world_size > 0 && ranks.size() == static_cast<size_t>(of.world_size);
 }
 
 // Needed for the verdict, and by `rollcall analyze` if all processes are gone by then.

@@ -1,6 +1,8 @@
 #include "collector/agent/live_stacks.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -9,16 +11,52 @@
 #include "collector/live/activity.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
+#include "collector/live/process_image.h"
 #include "collector/live/process_state.h"
+#include "collector/live/socket_wait.h"
+#include "collector/matching/user_code.h"
 
 namespace rollcall::agent {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
+bool RunsUserCode(const LiveStack& stack) {
+  std::vector<const SourceFrame*> frames;
+  for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
+  const SourceFrame* user = InnermostUserFrame(frames);
+  return user != nullptr && user->line != 0 && !IsFrameworkFrame(*user);
+}
+
+// Whether a process with these threads of the user's waits for the world outside the job.
+std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const ProcessState& state,
+                                           const std::vector<ThreadActivity>& threads,
+                                           bool all_here) {
+  const ProcessMemory memory(state.pid);
+  std::map<pid_t, std::vector<int>> awaited;
+  for (const ThreadActivity& thread : threads) {
+    const bool sleeps =
+        thread.activity_level == ActivityLevel::kWaiting && thread.state == RunState::kSleeping;
+    if (!sleeps) return std::nullopt;
+    const auto now =
+        std::find_if(state.threads.begin(), state.threads.end(),
+                     [&](const ThreadState& other) { return other.tid == thread.tid; });
+    if (now == state.threads.end()) continue;
+    std::vector<int> descriptors = AwaitedDescriptors(proc, state.pid, memory, *now);
+    if (!descriptors.empty()) awaited[thread.tid] = std::move(descriptors);
+  }
+  if (awaited.empty()) return std::nullopt;
+  const ProcessSockets sockets(proc, state.pid, all_here);
+  for (const auto& [tid, descriptors] : awaited) {
+    const std::optional<OutsideWait::For> what = sockets.WaitFor(descriptors);
+    if (what) return OutsideWait{.tid = static_cast<uint32_t>(tid), .what = *what};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer) {
+LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, Symbolizer* symbolizer) {
   const ProcSource proc;
   std::string error;
   const auto begin = std::chrono::steady_clock::now();
@@ -28,7 +66,9 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
   std::this_thread::sleep_until(begin + kInterval);
   const std::optional<ProcessState> after = ReadProcessState(proc, pid, start_ticks, &error);
 
-  std::vector<LiveStack> results;
+  LiveLook look;
+  std::vector<LiveStack>& results = look.stacks;
+  std::vector<ThreadActivity> users;
   for (const LiveThread& thread : stacks.threads) {
     std::optional<ThreadActivity> activity;
     if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
@@ -45,6 +85,7 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
       result.unreadable = !stacks.error.empty() ? stacks.error : thread.detail;
     }
     if (activity) SetActivity(*activity, &result);
+    if (activity && RunsUserCode(result)) users.push_back(*activity);
     results.push_back(std::move(result));
   }
   if (stacks.threads.empty()) {
@@ -54,7 +95,8 @@ std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolize
     if (after.has_value()) result.state = StateText(Summarize(*before, *after, 0));
     results.push_back(std::move(result));
   }
-  return results;
+  if (after.has_value()) look.outside_wait = FindOutsideWait(proc, *after, users, all_here);
+  return look;
 }
 
 }  // namespace rollcall::agent

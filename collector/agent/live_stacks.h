@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "collector/model/trace.h"
@@ -12,11 +13,17 @@
 
 namespace rollcall::agent {
 
+struct LiveLook {
+  std::vector<LiveStack> stacks;
+  // Nothing also if a thread that runs the user's code uses the processor or waits for a disk.
+  std::optional<OutsideWait> outside_wait;
+};
+
 // Samples the process's state twice, 100 ms apart, and takes its stacks in between; takes that long
 // plus up to half a second. Empty if the process has ended; leaves out threads that have ended. If
-// a stack cannot be taken, `unreadable` says why and which setting would allow it. May be called
-// from any thread, one call at a time.
-std::vector<LiveStack> TakeLiveStacks(pid_t pid, uint64_t start_ticks, Symbolizer* symbolizer);
+// a stack cannot be taken, `unreadable` says why and which setting would allow it. `all_here`: see
+// ProcessSockets. May be called from any thread, one call at a time.
+LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, Symbolizer* symbolizer);
 
 }  // namespace rollcall::agent
 

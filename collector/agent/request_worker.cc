@@ -91,13 +91,17 @@ void RequestWorker::AnswerStacks(uint64_t connection, uint64_t request, const St
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
-  for (LiveStack& stack : TakeLiveStacks(target.pid, target.start_ticks, &symbolizer_)) {
-    const int64_t now_ns = Now(CLOCK_REALTIME);
+  LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here, &symbolizer_);
+  const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
+  const int64_t now_ns = Now(CLOCK_REALTIME);
+  for (LiveStack& stack : look.stacks) {
     if (!journal.has_value()) break;
     journal->Append(
-        journal::StackSeen{.process = {target.id, target.host, target.own_pid, target.world_rank},
-                           .stack = std::move(stack),
-                           .at_ns = now_ns});
+        journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
+  }
+  if (journal.has_value() && !look.stacks.empty()) {
+    journal->Append(journal::OutsideWaitSeen{
+        .process = name, .activity = target.activity, .wait = look.outside_wait, .at_ns = now_ns});
   }
   rpc::AgentMessage answer;
   answer.mutable_live_stacks()->set_request(request);

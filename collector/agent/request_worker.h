@@ -26,6 +26,8 @@ struct StackTarget {
   uint32_t own_pid = 0;  // in its own pid namespace
   uint64_t start_ticks = 0;
   int32_t world_rank = -1;
+  uint64_t activity = 0;  // RingActivity()
+  bool all_here = false;  // this node has all ranks of its job, and sees their processes
 };
 
 // The process whose environment represents the node's. pid 0: no rank lives, and the agent's is

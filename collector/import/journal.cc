@@ -132,6 +132,15 @@ struct ToJsonLine {
     if (!seen.stack.unreadable.empty()) line["unreadable"] = seen.stack.unreadable;
     line["frames"] = ToJson(seen.stack.frames);
   }
+  void operator()(const journal::OutsideWaitSeen& seen) {
+    line["event"] = "outside-wait";
+    line["at_ns"] = seen.at_ns;
+    Put(&line, seen.process);
+    line["activity"] = seen.activity;
+    if (!seen.wait) return;
+    line["tid"] = seen.wait->tid;
+    line["for"] = OutsideWaitName(seen.wait->what);
+  }
   void operator()(const journal::Symbols& symbols) {
     line["event"] = "symbols";
     line["module"] = symbols.module_path;
@@ -331,6 +340,17 @@ JournalEvent ReadStack(const Json& line) {
   return seen;
 }
 
+JournalEvent ReadOutsideWait(const Json& line) {
+  journal::OutsideWaitSeen seen{.process = ReadProcess(line),
+                                .activity = Number<uint64_t>(line, "activity", 0),
+                                .wait = {},
+                                .at_ns = Number<int64_t>(line, "at_ns", kNoTime)};
+  if (const auto what = FindOutsideWait(Text(line, "for", 16))) {
+    seen.wait = OutsideWait{.tid = Number<uint32_t>(line, "tid", 0), .what = *what};
+  }
+  return seen;
+}
+
 JournalEvent ReadSymbols(const Json& line) {
   return journal::Symbols{Text(line, "module"), Text(line, "build_id", 128),
                           HexNumber(line, "vaddr"), ReadFrames(line)};
@@ -395,10 +415,19 @@ JournalEvent ReadSource(const Json& line) {
 }
 
 constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] = {
-    {"run", ReadRun},        {"process-seen", ReadSeen}, {"process-end", ReadEnd},
-    {"quiet", ReadQuiet},    {"stack", ReadStack},       {"symbols", ReadSymbols},
-    {"job-end", ReadJobEnd}, {"verdict", ReadVerdict},   {"absent", ReadAbsent},
-    {"source", ReadSource},  {"clock", ReadClock},       {"stop-request", ReadStopRequest},
+    {"run", ReadRun},
+    {"process-seen", ReadSeen},
+    {"process-end", ReadEnd},
+    {"quiet", ReadQuiet},
+    {"stack", ReadStack},
+    {"symbols", ReadSymbols},
+    {"job-end", ReadJobEnd},
+    {"verdict", ReadVerdict},
+    {"absent", ReadAbsent},
+    {"source", ReadSource},
+    {"clock", ReadClock},
+    {"stop-request", ReadStopRequest},
+    {"outside-wait", ReadOutsideWait},
 };
 
 }  // namespace

@@ -72,6 +72,14 @@ struct StackSeen {
   int64_t at_ns = kNoTime;
 };
 
+// Written with the stacks: whether the process, in this state, waits for the world outside the job.
+struct OutsideWaitSeen {
+  ProcessName process;
+  uint64_t activity = 0;            // RingActivity() before the stacks were taken
+  std::optional<OutsideWait> wait;  // nothing: it does not, or that is not certain
+  int64_t at_ns = kNoTime;
+};
+
 // The symbols of a code address, from the machine that had the binary.
 struct Symbols {
   std::string module_path;
@@ -123,7 +131,8 @@ struct JobEnd {
 using JournalEvent =
     std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
                  journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
-                 journal::Absent, journal::Source, journal::Clock, journal::StopRequest>;
+                 journal::Absent, journal::Source, journal::Clock, journal::StopRequest,
+                 journal::OutsideWaitSeen>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings contain.
 std::string FormatJournalLine(const JournalEvent& event);
@@ -173,6 +182,7 @@ inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 //   - quiet, if the activity is still the journaled one;
 //   - the time of a reported hang, for processes that have not moved since;
 //   - live stacks: the last ones of each thread;
+//   - waits for the world outside the job, if the activity is still the journaled one;
 //   - symbols of codes;
 //   - nodes without rings, as problems.
 // Call it with all journals at once: each application costs time linear in the processes.

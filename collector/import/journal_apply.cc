@@ -108,6 +108,18 @@ class JournalApplier {
     }
   }
 
+  void operator()(const journal::OutsideWaitSeen& seen) {
+    Process* process = Find(seen.process, seen.at_ns);
+    if (process == nullptr) return;
+    const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    if (builder_.Activity(index) != seen.activity) return;
+    // It has heard from outside, and works: it has not stood still for as long as it waited.
+    if (process->outside_wait && !seen.wait) {
+      process->idle_since_ns = std::max(process->idle_since_ns, seen.at_ns);
+    }
+    process->outside_wait = seen.wait;
+  }
+
   void operator()(const journal::Symbols& symbols) {
     const bool says_something =
         std::any_of(symbols.frames.begin(), symbols.frames.end(),

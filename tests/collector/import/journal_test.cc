@@ -100,7 +100,9 @@ std::vector<JournalEvent> OneOfEach() {
              .equal = false}},
            {{.kind = SourceFlow::Kind::kTry, .first = 2, .last = 4, .group = 1},
             {.kind = SourceFlow::Kind::kThrow, .first = 3, .last = 3, .condition = "rank == 1"}}}},
-      journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8}};
+      journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8},
+      journal::OutsideWaitSeen{Name(0), 7,
+                               OutsideWait{.tid = 101, .what = OutsideWait::For::kOutside}, 10}};
 }
 
 TEST(Journal, ReadsBackEveryEvent) {
@@ -163,8 +165,10 @@ TEST(Journal, FieldsOfTheWrongTypeCountAsMissing) {
       R"({"v":1,"event":"stack","frames":{"a":1},"tid":4294967296})"
       "\n"
       R"({"v":1,"event":"symbols","vaddr":"0xzz","frames":[1,{"line":"x"}]})"
+      "\n"
+      R"({"v":1,"event":"outside-wait","tid":5,"for":"moon"})"
       "\n");
-  ASSERT_THAT(journal.events, SizeIs(3));
+  ASSERT_THAT(journal.events, SizeIs(4));
   const auto& ended = std::get<journal::ProcessEnded>(journal.events[0]);
   EXPECT_EQ(ended.process.ring_id, 0u);
   EXPECT_EQ(ended.process.pid, 0u);
@@ -174,6 +178,7 @@ TEST(Journal, FieldsOfTheWrongTypeCountAsMissing) {
   EXPECT_FALSE(ended.end.oom_killed);
   EXPECT_EQ(std::get<journal::StackSeen>(journal.events[1]).stack.tid, 0u);
   EXPECT_THAT(std::get<journal::Symbols>(journal.events[2]).frames, SizeIs(1));
+  EXPECT_FALSE(std::get<journal::OutsideWaitSeen>(journal.events[3]).wait.has_value());
 }
 
 TEST(Journal, SkipsAHugeLine) {
@@ -353,6 +358,29 @@ TEST_F(ApplyTest, LastSampleOfAThreadIsUsed) {
              journal::StackSeen{Name(0), late, 2}});
   ASSERT_THAT(trace.processes[0].live_stacks, SizeIs(2));
   EXPECT_EQ(trace.processes[0].live_stacks[0].state, "sleeping");
+}
+
+TEST_F(ApplyTest, OutsideWaitHoldsForThisStateOnly) {
+  const OutsideWait wait{.tid = 102, .what = OutsideWait::For::kClient};
+  const Trace trace = Apply({journal::OutsideWaitSeen{Name(0), activity_, wait, 10},
+                             journal::OutsideWaitSeen{Name(0), activity_ - 1, {}, 20},
+                             journal::OutsideWaitSeen{Name(1), activity_ - 1, wait, 30}});
+  EXPECT_EQ(trace.processes[0].outside_wait, wait);
+  EXPECT_FALSE(trace.processes[1].outside_wait.has_value()) << "it has made a call since";
+}
+
+// A server that works on a request has not stood still for as long as it waited for it.
+TEST_F(ApplyTest, EndOfAnOutsideWaitIsAMovement) {
+  constexpr int64_t kLate = int64_t{1} << 61;
+  const OutsideWait wait{.tid = 102, .what = OutsideWait::For::kClient};
+  const Trace trace = Apply({journal::OutsideWaitSeen{Name(0), activity_, {}, kLate},
+                             journal::OutsideWaitSeen{Name(0), activity_, wait, kLate + 10},
+                             journal::OutsideWaitSeen{Name(0), activity_, {}, kLate + 20},
+                             journal::OutsideWaitSeen{Name(0), activity_, {}, kLate + 30},
+                             journal::OutsideWaitSeen{Name(1), activity_, {}, kLate}});
+  EXPECT_FALSE(trace.processes[0].outside_wait.has_value());
+  EXPECT_EQ(trace.processes[0].idle_since_ns, kLate + 20);
+  EXPECT_LT(trace.processes[1].idle_since_ns, kLate) << "it was never seen to wait";
 }
 
 TEST_F(ApplyTest, CodesGetTheFramesOfTheRun) {
