@@ -20,6 +20,7 @@
 #include "collector/diagnosis/diagnose.h"
 #include "collector/export/exporter.h"
 #include "collector/import/load_inputs.h"
+#include "collector/service/progress_times.h"
 
 namespace rollcall {
 namespace {
@@ -50,6 +51,7 @@ int RunAnalyze(int argc, char** argv) {
   std::string rank_pattern;
   std::vector<std::string> also;
   double stall_after_s = 30;
+  double idle_after_s = 0;
   AddInputs(&parser, &inputs);
   outputs.AddOptions(&parser, Outputs::StandardOutput::kOurs);
   style.AddOptions(&parser);
@@ -66,6 +68,10 @@ int RunAnalyze(int argc, char** argv) {
   parser.Add("--stall-after", &stall_after_s,
              "how long a rank may be absent before it is called stalled",
              {.type = "SECONDS", .must = Must::kBeNonNegative, .show_default = true});
+  parser.Add("--idle-after", &idle_after_s,
+             "the same for a rank that waits for a client or for another process outside the job "
+             "(default: it is never called stalled)",
+             {.type = "SECONDS", .must = Must::kBePositive});
   parser.SetFooter("Exit codes: 0 nothing found, 1 findings, 2 usage or unreadable input.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
@@ -93,6 +99,7 @@ int RunAnalyze(int argc, char** argv) {
   DiagnoseOptions diagnose;
   diagnose.job_ended = HasEnded(trace);
   diagnose.stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9);
+  diagnose.idle_after_ns = service::IdleAfterNs(idle_after_s);
   diagnose.find_stragglers = Contains(also, "stragglers");
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);

@@ -115,9 +115,7 @@ class Check {
     const std::lock_guard lock(mutex_);
     const bool was_hung = seen_ && seen_->report.status == Report::Status::kHung;
     if (!hung && was_hung) return;
-    seen_ = Verdict{.trace = trace,
-                    .report = report,
-                    .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns}};
+    seen_ = Verdict{.trace = trace, .report = report, .diagnose = options_.watch.Times().Options()};
   }
 
   // The newest diagnosis found the same, only later: it is the one that ends the job.
@@ -142,12 +140,13 @@ class Check {
   }
 
   DiagnoseOptions OfTheEnd(const WatchedJob::End& end) const {
-    return {.stall_after_ns = options_.watch.Times().stall_after_ns,
-            .job_ended = true,
-            .judge_buffering = true,
-            .judge_end = true,
-            .compare_call_sites = options_.call_sites,
-            .time_limit_ns = end.timed_out ? TimeLimitNs() : -1};
+    DiagnoseOptions diagnose = options_.watch.Times().Options();
+    diagnose.job_ended = true;
+    diagnose.judge_buffering = true;
+    diagnose.judge_end = true;
+    diagnose.compare_call_sites = options_.call_sites;
+    diagnose.time_limit_ns = end.timed_out ? TimeLimitNs() : -1;
+    return diagnose;
   }
 
   // Chooses between the report from while the job ran and the one at its end.

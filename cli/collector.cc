@@ -78,6 +78,7 @@ void PrepareHeap(int argc, char** argv) {
 struct CollectorOptions {
   std::string listen = "127.0.0.1:0";
   double stall_after_s = 30;
+  double idle_after_s = 0;
   std::string metrics;
   uint64_t direct_agents = service::kMaxDirectAgents;
 
@@ -87,6 +88,10 @@ struct CollectorOptions {
     parser->Add("--stall-after", &stall_after_s,
                 "seconds without progress before a rank is called stalled",
                 {.must = Must::kBePositive, .show_default = true});
+    parser->Add("--idle-after", &idle_after_s,
+                "seconds after which a rank that waits for the world outside the job is called "
+                "stalled as well (default: never)",
+                {.must = Must::kBePositive});
     parser->Add(
         "--metrics", &metrics,
         "serve Prometheus metrics at this address, without authentication (docs/metrics.md)",
@@ -135,13 +140,14 @@ int RunCollector(int argc, char** argv) {
   const sigset_t stop = BlockStopSignals();
   service::SilenceGrpc();
 
-  const auto stall_after_ns = static_cast<int64_t>(options.stall_after_s * 1e9);
-  ReportOutput output(
-      {.style = style, .outputs = outputs, .diagnose = {.stall_after_ns = stall_after_ns}});
+  const service::ProgressTimes times{
+      .stall_after_ns = static_cast<int64_t>(options.stall_after_s * 1e9),
+      .idle_after_ns = service::IdleAfterNs(options.idle_after_s)};
+  ReportOutput output({.style = style, .outputs = outputs, .diagnose = times.Options()});
   BundleOutput bundle(bundle_settings);
   service::Metrics metrics;
   service::Monitor monitor(
-      {.times = {.stall_after_ns = stall_after_ns},
+      {.times = times,
        .max_direct_agents = options.direct_agents,
        .live_stacks = true,
        .on_report = [&](const Trace& trace,
@@ -153,7 +159,7 @@ int RunCollector(int argc, char** argv) {
            },
        .on_withdrawal =
            [&](const service::Withdrawal& withdrawal) {
-             PrintLine(withdrawal.Text());
+             if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
              if (withdrawal.all) bundle.Discard();
            },
        .evidence = bundle.ForMonitor(),

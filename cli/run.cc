@@ -39,7 +39,7 @@ class Run {
       : options_(std::move(options)),
         output_({.style = options_.style,
                  .outputs = options_.outputs,
-                 .diagnose = {.stall_after_ns = options_.watch.Times().stall_after_ns},
+                 .diagnose = options_.watch.Times().Options(),
                  .keep_json = !HangCommand().empty()}),
         bundle_(options_.bundle),
         job_(options_.watch) {}
@@ -58,7 +58,7 @@ class Run {
                     .on_due = OnDue(),
                     .on_withdrawal =
                         [this](const service::Withdrawal& withdrawal) {
-                          PrintLine(withdrawal.Text());
+                          if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
                           if (withdrawal.all) bundle_.Discard();
                         },
                     .evidence = bundle_.ForMonitor()},

@@ -8,6 +8,10 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
   parser->Add("--stall-after", &settings->stall_after_s,
               "seconds without progress before a rank is called stalled",
               {.must = Must::kBePositive, .show_default = true});
+  parser->Add("--idle-after", &settings->idle_after_s,
+              "seconds after which a rank that waits for a client or for another process outside "
+              "the job is called stalled as well (default: never)",
+              {.must = Must::kBePositive});
   parser->Add("--kill-after", &settings->kill_after_s,
               "seconds without progress before a job that likely hangs is ended; a proven hang is "
               "ended at once",

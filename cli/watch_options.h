@@ -7,7 +7,7 @@
 
 namespace rollcall {
 
-// Adds --stall-after, --kill-after, --dir, --listen, --keep, --no-stacks, --data,
+// Adds --stall-after, --idle-after, --kill-after, --dir, --listen, --keep, --no-stacks, --data,
 // --data-scope and the command after --.
 // `settings` must outlive Parse().
 void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings);

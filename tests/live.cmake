@@ -22,6 +22,13 @@ if(TARGET rollcall_cli AND MPICC_openmpi AND MPIRUN_openmpi)
     endif()
   endforeach()
 
+  add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/live/serving_job
+    COMMAND ${MPICC_openmpi} -g -O1 -Wall -Wextra -Werror ${LIVE_DIR}/serving_job.c
+            -o ${CMAKE_CURRENT_BINARY_DIR}/live/serving_job
+    DEPENDS ${LIVE_DIR}/serving_job.c VERBATIM)
+  add_custom_target(live_serving_job DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/live/serving_job)
+  add_dependencies(live_program live_serving_job)
+
   # One ctest entry per case; the Python script has the list.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LIVE_SCRIPTS})
   execute_process(COMMAND ${Python3_EXECUTABLE} -B -c

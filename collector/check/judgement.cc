@@ -10,6 +10,7 @@ Judgement JudgeAll(const Report& report) {
     const bool note = KindSeverity(finding.kind) == Severity::kNote;
     Ruling ruling;
     if (note) ruling.weight = Ruling::Weight::kNote;
+    if (finding.idle) ruling.weight = Ruling::Weight::kWarning;
     judgement.rulings.push_back(std::move(ruling));
   }
   return judgement;

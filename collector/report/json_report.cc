@@ -91,6 +91,7 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   json["certainty"] = CertaintyName(finding.certainty);
   json["kind_certainty"] = CertaintyName(finding.kind_certainty);
   json["hangs"] = finding.hangs;
+  if (finding.idle) json["idle"] = true;
   json["culprits"] = finding.culprits;
   json["culprit_hosts"] = Json::array();
   for (const HostRanks& host : finding.culprit_hosts) {

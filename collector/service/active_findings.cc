@@ -35,8 +35,12 @@ std::string FindingKey(const Trace& trace, const Finding& finding) {
   const uint64_t communicator = finding.communicator < trace.communicators.size()
                                     ? trace.communicators[finding.communicator].key
                                     : 0;
-  return fmt::format("{}|{:x}|{:x}|{}|{}|{}", KindName(finding.kind), world, communicator,
-                     finding.sequence, finding.hangs, fmt::join(finding.culprits, ","));
+  const std::string_view kind = KindName(finding.kind);
+  const std::string culprits = fmt::format("{}", fmt::join(finding.culprits, ","));
+  // Whatever the others wait in this time.
+  if (finding.idle) return fmt::format("{}|{:x}|idle|{}", kind, world, culprits);
+  return fmt::format("{}|{:x}|{:x}|{}|{}|{}", kind, world, communicator, finding.sequence,
+                     finding.hangs, culprits);
 }
 
 std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Report& report,
@@ -56,7 +60,8 @@ std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Repo
     state.waiting_ranks = finding.waiting.size();
     state.title = finding.title;
     state.hangs = finding.hangs;
-    if (!finding.hangs) continue;
+    state.idle = finding.idle;
+    if (!finding.hangs && !finding.idle) continue;
     std::vector<uint32_t> all = ProcessesOf(trace, finding, finding.waiting_set);
     for (const uint32_t process : all) {
       const Observed* const seen = of(process);
@@ -100,7 +105,11 @@ ActiveFindings::ReportDelta ActiveFindings::Report(const std::vector<FindingStat
     ActiveFinding& active = found->second;
     active.newest = state;
     active.seen_ns = now_ns;
-    if (is_new || state.certainty < active.best) {
+    const bool known = state.idle && !said_idle_.insert(state.key).second;
+    if (is_new && known) {
+      active.best = state.certainty;
+      news = std::max(news, ReportDelta::kMoreRanks);
+    } else if (is_new || state.certainty < active.best) {
       active.best = state.certainty;
       news = ReportDelta::kNew;
     } else if (state.waiting_ranks > active.max_ranks) {
@@ -154,15 +163,15 @@ int64_t ActiveFindings::NextDiagnosisNs() const {
   int64_t next_ns = INT64_MAX;
   for (const auto& [key, active] : active_) {
     const FindingState& state = active.newest;
-    if (!state.hangs) continue;
+    if (!state.hangs && !state.idle) continue;
     const int64_t still_ns = diagnosed_ns_ - kBehindNs - state.still_since_ns;
     const int64_t threshold_ns = times_.Next(still_ns);
     if (threshold_ns == INT64_MAX) continue;
     next_ns = std::min(next_ns, state.still_since_ns + threshold_ns + kBehindNs);
     // The certainty of a finding that rests on polls rises later than the time since the last
     // record tells: the polls were not tight at first, or the thread waited for a processor.
-    const bool rises = state.certainty == Certainty::kSuspected;
-    const bool held = state.computes && still_ns >= times_.kill_after_ns;
+    const bool rises = state.hangs && state.certainty == Certainty::kSuspected;
+    const bool held = state.hangs && state.computes && still_ns >= times_.kill_after_ns;
     if (rises || held) next_ns = std::min(next_ns, diagnosed_ns_ + kAgainNs);
   }
   return next_ns;
@@ -179,12 +188,12 @@ Withdrawal ActiveFindings::Withdraw(
       if (!movement) continue;
       const bool went_on = movement->activity != rank.activity && !movement->gave_up;
       if (!went_on && !movement->ended_well) continue;
-      withdrawal.ranks.push_back(rank.rank);
+      if (!state.idle) withdrawal.ranks.push_back(rank.rank);
       is_void = true;
     }
     if (is_void) {
       withdrawal.keys.push_back(state.key);
-      withdrawal.kinds.push_back(state.kind);
+      if (!state.idle) withdrawal.kinds.push_back(state.kind);
     }
     active = is_void ? active_.erase(active) : std::next(active);
   }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct FindingState {
   Certainty certainty = Certainty::kInconclusive;
   std::string title;
   size_t waiting_ranks = 0;
-  // The other members are set if the finding says that the job hangs.
+  // The other members are set if the finding says that the job hangs, or that ranks are idle.
   bool hangs = false;
+  bool idle = false;
   std::vector<Rank> waiting;   // the ranks that it says wait
   int64_t still_since_ns = 0;  // the last record entered or completed by a rank of the finding
   bool computes = false;       // one of them is outside every call and uses the processor
@@ -65,9 +67,11 @@ struct Movement {
 // Findings that are void.
 struct Withdrawal {
   std::vector<std::string> keys;
-  std::vector<VerdictKind> kinds;  // parallel to keys
-  std::vector<int32_t> ranks;      // the ranks that moved; ascending
-  bool all = false;                // no reported finding that still holds says that the job hangs
+  std::vector<VerdictKind> kinds;  // of those that said that the job hangs
+  // The ranks that moved; ascending. Empty: only findings of idle ranks are void, and nobody has to
+  // be told.
+  std::vector<int32_t> ranks;
+  bool all = false;  // no reported finding that still holds says that the job hangs
 
   // "ranks 0,1 moved again; the verdict above is withdrawn"
   std::string Text() const;
@@ -78,7 +82,7 @@ class ActiveFindings {
   explicit ActiveFindings(const ProgressTimes& times) : times_(times) {}
 
   // A diagnosis with these findings is over, and they are reported. A higher certainty than before
-  // is new.
+  // is new. That ranks are idle is new once: they may be so again and again.
   enum class ReportDelta : uint8_t { kNone, kMoreRanks, kNew };
   ReportDelta Report(const std::vector<FindingState>& states, int64_t now_ns);
 
@@ -112,7 +116,8 @@ class ActiveFindings {
 
   const ProgressTimes times_;
   std::map<std::string, ActiveFinding> active_;
-  int64_t diagnosed_ns_ = 0;  // the newest diagnosis
+  std::set<std::string> said_idle_;  // keys
+  int64_t diagnosed_ns_ = 0;         // the newest diagnosis
 };
 
 }  // namespace rollcall::service

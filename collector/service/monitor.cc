@@ -374,8 +374,9 @@ void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t 
 
 Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
   const int64_t stall_after_ns = options_.times.stall_after_ns;
-  Report report =
-      Diagnose(live.trace, {.stall_after_ns = stall_after_ns, .time_is_up = time_is_up});
+  DiagnoseOptions diagnose = options_.times.Options();
+  diagnose.time_is_up = time_is_up;
+  Report report = Diagnose(live.trace, diagnose);
   size_t moving = 0;
   if (time_is_up && report.no_progress_ns < stall_after_ns) {
     const std::vector<FindingState> states = FindingStates(live.trace, report, live.observed);
@@ -394,8 +395,8 @@ Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
   moving += std::erase_if(report.findings, [&](const Finding& finding) {
     // If one of two processes ended and still appears alive, the order of the ends is unknown.
     const bool torn = live.ended_meanwhile.contains(finding.world);
-    return finding.hangs ? torn || !StoodStill(live.trace, finding)
-                         : torn && BasisOf(finding.kind) == KindBasis::kFact;
+    return finding.hangs || finding.idle ? torn || !StoodStill(live.trace, finding)
+                                         : torn && BasisOf(finding.kind) == KindBasis::kFact;
   });
   const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
                                  [](const Finding& finding) { return finding.hangs; });
@@ -584,6 +585,7 @@ std::vector<std::string> Monitor::HostsOf(const LiveTrace& live) {
 void Monitor::FinishNow() {
   DiagnoseOptions diagnose = final_pass_.diagnose;
   diagnose.stall_after_ns = options_.times.stall_after_ns;
+  diagnose.idle_after_ns = options_.times.idle_after_ns;
   diagnose.job_ended = true;
   const LiveTraceBuilder::Options ended = {.settle = true,
                                            .time_is_up = diagnose.time_limit_ns >= 0};

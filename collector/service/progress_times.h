@@ -12,15 +12,26 @@
 
 namespace rollcall::service {
 
+// The value of --idle-after; 0: there is none.
+inline int64_t IdleAfterNs(double seconds) {
+  return seconds > 0 ? static_cast<int64_t>(seconds * 1e9) : INT64_MAX;
+}
+
 struct ProgressTimes {
   // A likely hang is acted on after this time; never later than a suspected one.
   int64_t kill_after_ns = 30'000'000'000;
   // A computing rank is called stalled after this time, and a suspected hang is acted on.
   int64_t stall_after_ns = 30'000'000'000;
+  // A rank that waits for the world outside the job is called stalled after this time.
+  int64_t idle_after_ns = INT64_MAX;
 
+  // What a diagnosis needs to know of them.
+  DiagnoseOptions Options() const {
+    return {.stall_after_ns = stall_after_ns, .idle_after_ns = idle_after_ns};
+  }
   // The number of thresholds that have passed after this time.
   size_t Passed(int64_t still_ns) const {
-    const std::array<int64_t, 4> thresholds = Thresholds();
+    const std::array<int64_t, 5> thresholds = Thresholds();
     return static_cast<size_t>(
         std::count_if(thresholds.begin(), thresholds.end(),
                       [still_ns](int64_t threshold) { return still_ns >= threshold; }));
@@ -35,9 +46,10 @@ struct ProgressTimes {
   }
 
  private:
-  std::array<int64_t, 4> Thresholds() const {
-    const DiagnoseOptions weak{.stall_after_ns = stall_after_ns};
-    return {weak.SuspectAfterNs(), weak.LikelyAfterNs(), kill_after_ns, stall_after_ns};
+  std::array<int64_t, 5> Thresholds() const {
+    const DiagnoseOptions weak = Options();
+    return {weak.SuspectAfterNs(), weak.LikelyAfterNs(), kill_after_ns, stall_after_ns,
+            idle_after_ns};
   }
 };
 

@@ -60,7 +60,7 @@ bool MoreMayCome(const Trace& trace, const Report& report) {
 // A mismatch may turn out to hang: a live rank is inside a call.
 bool MayBecomeHang(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
-    if (finding.hangs || BasisOf(finding.kind) == KindBasis::kData) return false;
+    if (finding.hangs || finding.idle || BasisOf(finding.kind) == KindBasis::kData) return false;
     return AnyRank(trace, finding, [&](uint32_t process) {
       return process != kNoIndex && trace.processes[process].end.how == ProcessEnd::How::kAlive &&
              !trace.processes[process].open_calls.empty();

@@ -24,6 +24,7 @@ namespace rollcall {
 // The command-line settings for watching a job.
 struct WatchSettings {
   double stall_after_s = 30;
+  double idle_after_s = 0;  // 0: never
   double kill_after_s = 30;
   std::string directory = {};
   std::string listen = "127.0.0.1:0";
@@ -35,7 +36,8 @@ struct WatchSettings {
 
   service::ProgressTimes Times() const {
     return {.kill_after_ns = static_cast<int64_t>(kill_after_s * 1e9),
-            .stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9)};
+            .stall_after_ns = static_cast<int64_t>(stall_after_s * 1e9),
+            .idle_after_ns = service::IdleAfterNs(idle_after_s)};
   }
 };
 

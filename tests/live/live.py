@@ -176,10 +176,10 @@ class Scene:
         return [self.rollcall, "check", "--color=never", "--json", self.verdict_file,
                 "--dir", self.run_directory, *options, "--"]
 
-    def analyze(self, *before, of=None):
+    def analyze(self, *before, of=None, options=()):
         """Returns the verdict of `rollcall analyze` on the run directory, or on `of`."""
         out = self.path("analyzed.json")
-        subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, of or self.run_directory],
+        subprocess.run(list(before) + [self.rollcall, "analyze", "--json", out, *options, of or self.run_directory],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, timeout=PATIENCE_S, check=False)
         verdict = read_verdict(out)

@@ -14,6 +14,7 @@ import time
 import cases_attach
 import cases_bundle
 import cases_containers
+import cases_idle
 import cases_launch
 import cases_memory
 import cases_messages
@@ -26,8 +27,8 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_launch.CASES, **cases_memory.CASES, **cases_run.CASES,
-         **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
+CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_idle.CASES, **cases_launch.CASES, **cases_memory.CASES,
+         **cases_run.CASES, **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
          **cases_users.CASES, **cases_messages.CASES}
 
 

@@ -335,14 +335,20 @@ class Parser {
       process.other_threads = OtherThreadsOf(At(words, 2));
     } else if (verb == "records-graphs") {
       process.graphs = true;
-    } else if (verb == "computes" || verb == "sleeps") {
+    } else if (verb == "computes" || verb == "sleeps" || verb == "awaits") {
       LiveStack stack;
       stack.tid = process.pid;
       stack.thread_name = "app";
       stack.state = verb == "computes" ? "running" : "sleeping in read";
+      if (verb == "awaits") {
+        const auto what = FindOutsideWait(At(words, 2));
+        if (!what) throw Failure{"expected: awaits client, or awaits outside"};
+        process.outside_wait = OutsideWait{.tid = stack.tid, .what = *what};
+        stack.state = "sleeping in poll";
+      }
       stack.cpu_ns_per_s = verb == "computes" ? 1'000'000'000 : 0;
       bool cut = false;
-      stack.frames = Path(words, 2, &cut);
+      stack.frames = Path(words, verb == "awaits" ? 3 : 2, &cut);
       process.live_stacks.push_back(std::move(stack));
     } else if (verb == "loses") {
       Lose(rank, words);

@@ -3,6 +3,7 @@
 //
 //   before "expect:"        option
 //   stall-after SECONDS     call a rank that computes stalled after this long
+//   idle-after SECONDS      the same of a rank that waits for the world outside the job
 //   time-limit SECONDS      the job was ended because of its time limit
 //   job-ended               the job is over
 //   judge-buffering         report what relies on MPI's buffering
@@ -98,6 +99,8 @@ inline Case Read(const fs::path& path) {
       if (!line.empty()) result.expected.push_back(line);
     } else if (line.rfind("stall-after ", 0) == 0) {
       result.options.stall_after_ns = std::stoll(line.substr(12)) * 1'000'000'000;
+    } else if (line.rfind("idle-after ", 0) == 0) {
+      result.options.idle_after_ns = std::stoll(line.substr(11)) * 1'000'000'000;
     } else if (line == "judge-buffering") {
       result.options.judge_buffering = true;
     } else if (line == "find-stragglers") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collector/diagnosis/certainty/idle.h"
 #include "collector/diagnosis/graph/deaths.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rejections.h"
@@ -211,6 +212,8 @@ bool AwaitEachOther(const HangCase& of) {
   return OfStacks(of) && AwaitEachOther(of.analysis.trace, of.incident.deviating);
 }
 
+bool MayAllBeIdle(const HangCase& of) { return MayBeIdle(of.analysis, of.incident); }
+
 // --- The table: of the rows of an incident, the first one whose evidence holds decides.
 
 struct Row {
@@ -240,6 +243,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kCycle, Always, kSuspected},
     {What::kBehind, IsStoppedAlone, kLikely},
     {What::kBehind, OfStacks, kSuspected},
+    {What::kBehind, MayAllBeIdle, kSuspected},
     {What::kBehind, HasUnrecordedWork, kSuspected},
     {What::kBehind, MayCloseGroup, kSuspected},
     {What::kBehind, MayOnlyBeSlow, kSuspected},

@@ -19,6 +19,8 @@ struct DiagnoseOptions {
   // after LikelyAfterNs(), if that is shorter.
   bool time_is_up = false;
   int64_t StalledAfterNs() const { return time_is_up ? LikelyAfterNs() : stall_after_ns; }
+  // A rank that waits for the world outside the job is stalled after this time, too.
+  int64_t idle_after_ns = INT64_MAX;
   // The job is over: no process will move any more, and how long a rank was still may be unknown.
   bool job_ended = false;
   // Also report what does not stop a job (`rollcall analyze --also`), if nothing else was found:

@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "collector/diagnosis/certainty/idle.h"
 #include "collector/diagnosis/rules/rules.h"
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/matching/match_rules.h"
+#include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -33,11 +35,37 @@ void NoteUnreadable(const Analysis& analysis, const std::vector<uint32_t>& proce
   }
 }
 
-}  // namespace
+// The user's line at which the process waits for the world outside the job; nullptr if unknown.
+const SourceFrame* OutsideWaitLine(const Process& process) {
+  for (const LiveStack& stack : process.live_stacks) {
+    if (stack.tid != process.outside_wait->tid) continue;
+    std::vector<const SourceFrame*> frames;
+    for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
+    return InnermostUserFrame(frames);
+  }
+  return nullptr;
+}
 
-std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident& incident,
-                                        const Divergence&) {
-  if (incident.what != Incident::What::kBehind) return std::nullopt;
+// The job does not hang if its ranks wait for work.
+Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding finding) {
+  const Process& first = analysis.trace.processes[incident.deviating.front()];
+  const SourceFrame* line = OutsideWaitLine(first);
+  const bool client = first.outside_wait->what == OutsideWait::For::kClient;
+  finding.idle = true;
+  finding.hangs = false;
+  finding.title = fmt::format(
+      "idle?: {} {} for {}{}{}; {} {} for it at {}", RanksPhrase(finding.culprits),
+      Verb(finding.culprits, "waits", "wait"), client ? "a client" : "a process outside the job",
+      line == nullptr ? "" : " at ", line == nullptr ? "" : PlaceText(*line),
+      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+      finding.sequence != 0 ? NumberedCall(analysis, incident, finding.operation)
+                            : OperationName(finding.operation));
+  finding.fix =
+      "nothing, if the job serves requests; --idle-after SECONDS calls a longer wait stalled";
+  return finding;
+}
+
+std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& incident) {
   if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
     return JudgeStalledHost(analysis, incident);
   }
@@ -72,6 +100,16 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
   NoteUnreadable(analysis, incident.deviating, &finding);
   if (unknown) finding.notes.emplace_back("how long it had been there is not known");
   return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident& incident,
+                                        const Divergence&) {
+  if (incident.what != Incident::What::kBehind) return std::nullopt;
+  std::optional<Finding> finding = JudgeBehind(analysis, incident);
+  if (!finding || !MayBeIdle(analysis, incident)) return finding;
+  return AsIdle(analysis, incident, *std::move(finding));
 }
 
 }  // namespace rollcall

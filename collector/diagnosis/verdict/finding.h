@@ -105,6 +105,9 @@ struct Finding {
   // except for facts that hold whichever ranks wait (KindBasis::kFact).
   Certainty kind_certainty = Certainty::kInconclusive;
   bool hangs = false;  // the job hangs (or hung) because of it
+  // The culprits wait for the world outside the job, as far as an observer can tell. It does not
+  // say then that the job hangs.
+  bool idle = false;
   uint32_t world = kNoIndex;
   uint32_t communicator = kNoIndex;
   Operation operation = Operation::kNone;  // the skipped or mismatched collective

@@ -94,6 +94,36 @@ TEST_F(ActiveFindingsTest, FindingThatDoesNotHangIsNeverDue) {
   EXPECT_FALSE(DueAfter(mismatch, 1000 * kOneSecond));
 }
 
+FindingState Idle() {
+  FindingState state = Hang(Certainty::kSuspected, "idle");
+  state.hangs = false;
+  state.idle = true;
+  return state;
+}
+
+TEST_F(ActiveFindingsTest, ThatRanksAreIdleIsNewOnceAndEndsNothing) {
+  EXPECT_FALSE(DueAfter(Idle(), 1000 * kOneSecond));
+  EXPECT_EQ(Report({Idle()}), ReportDelta::kNone);
+  now_[10].activity = 6;
+  const Withdrawal withdrawal = Withdraw();
+  EXPECT_EQ(withdrawal.keys, std::vector<std::string>{"idle"});
+  EXPECT_TRUE(withdrawal.ranks.empty()) << "nobody was told that the job hangs";
+  EXPECT_TRUE(active_.empty());
+  EXPECT_EQ(Report({Idle()}), ReportDelta::kMoreRanks) << "only the files are written";
+  EXPECT_EQ(Report({Idle()}), ReportDelta::kNone);
+}
+
+TEST_F(ActiveFindingsTest, IdleRankIsExaminedAgainAtItsLimit) {
+  ActiveFindings active({.kill_after_ns = 20 * kOneSecond,
+                         .stall_after_ns = 60 * kOneSecond,
+                         .idle_after_ns = 100 * kOneSecond});
+  active.Report({Idle()}, kStill + 61 * kOneSecond);
+  EXPECT_EQ((active.NextDiagnosisNs() - kStill) / kOneSecond, 100);
+  ActiveFindings without({.kill_after_ns = 20 * kOneSecond, .stall_after_ns = 60 * kOneSecond});
+  without.Report({Idle()}, kStill + 61 * kOneSecond);
+  EXPECT_EQ(without.NextDiagnosisNs(), INT64_MAX);
+}
+
 TEST_F(ActiveFindingsTest, LikelyFindingIsNeverDueLaterThanSuspectedOne) {
   ActiveFindings active({.kill_after_ns = 30 * kOneSecond, .stall_after_ns = 2 * kOneSecond});
   active.Report({Hang(Certainty::kLikely)}, kStill + 2 * kOneSecond);

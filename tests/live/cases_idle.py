@@ -1,0 +1,175 @@
+"""Tests of a rank that waits for the world outside the job: it is idle, and not hung; docs/verdicts/rank-stalled.md."""
+
+import json
+import os
+import re
+import socket
+
+import live
+from live import Command, require, until
+
+C, PYTHON = "serving_job.c", "serving_job.py"
+STALL_AFTER = ("--stall-after", "2")
+
+
+def _words(scene, program, mode, ranks=3):
+    words = live.jobs.launcher("openmpi", ranks)
+    if program == PYTHON:
+        return words + ["/usr/bin/python3", os.path.join(live.HERE, PYTHON), mode]
+    return words + [os.path.join(os.path.dirname(scene.program), "serving_job"), mode]
+
+
+def _line_of(program, marker):
+    with open(os.path.join(live.HERE, program), encoding="utf-8") as source:
+        return [n for n, line in enumerate(source, 1) if line.rstrip().endswith("@" + marker)][0]
+
+
+def _connect(job):
+    port = until(lambda: re.search(r"^port (\d+)$", job.stdout(), re.MULTILINE), "a port", job).group(1)
+    return socket.create_connection(("127.0.0.1", int(port)), timeout=live.PATIENCE_S)
+
+
+def _request(job, mode, letter, client=None):
+    """Sends one request, on a connection of its own unless `client` is one."""
+    text = "GET /%s HTTP/1.0\r\n\r\n" % letter if mode == "http" else letter
+    with client or _connect(job) as connection:
+        connection.sendall(text.encode())
+        while mode == "http" and connection.recv(4096):
+            pass
+
+
+def _require_idle(verdict, program, mode, *started):
+    require(len(verdict["findings"]) == 1, "not one finding: %s" % verdict, *started)
+    finding = verdict["findings"][0]
+    said = (finding["kind"], finding["certainty"], finding["hangs"], finding.get("idle"), finding["weight"])
+    require(said == ("rank-stalled", "suspected", False, True, "warning"), json.dumps(finding, indent=1), *started)
+    place = r"idle\?: rank 0 waits for a.* at %s:%d;" % (re.escape(program), _line_of(program, mode))
+    require(re.match(place, finding["title"]), "%s is not in '%s'" % (place, finding["title"]), *started)
+
+
+def _require_stalled(verdict, *started):
+    require(verdict["status"] in ("hung", "stopped"), "status is " + verdict["status"], *started)
+    finding = verdict["findings"][0]
+    require(finding["kind"] == "rank-stalled" and "idle" not in finding and 0 in finding["culprits"],
+            json.dumps(verdict["findings"], indent=1), *started)
+
+
+def _serves(scene, program, mode, connected=False):
+    """It is said once, ends nothing, and is forgotten when a request has come."""
+    with Command(scene.run(*STALL_AFTER, on_hang="kill") + _words(scene, program, mode)) as job:
+        client = _connect(job) if connected else None
+        job.says("idle?: ")
+        _require_idle(scene.verdict(job), program, mode, job)
+        _require_idle(scene.analyze(options=STALL_AFTER), program, mode, job)
+        _request(job, mode, "q", client)
+        job.ends(0)
+        require(job.stderr().count("idle?: ") == 1 and "withdrawn" not in job.stderr(), "what was said", job)
+        require(live.read_verdict(scene.verdict_file)["findings"] == [], "a finding is left", job)
+        require("traces:" not in job.stderr(), "traces of a clean job", job)
+
+
+def idle_in_accept(scene):
+    """In accept(): a client that has not come."""
+    _serves(scene, C, "accept")
+
+
+def idle_in_recv(scene):
+    """In recv(): a client outside the job that says nothing."""
+    _serves(scene, C, "recv", connected=True)
+
+
+def idle_in_poll(scene):
+    """In poll(), on the listening socket and a client's."""
+    _serves(scene, C, "poll", connected=True)
+
+
+def idle_in_select(scene):
+    """In select(), on the listening socket alone."""
+    _serves(scene, C, "select")
+
+
+def idle_in_epoll(scene):
+    """In epoll_wait(), on the listening socket and a client's."""
+    _serves(scene, C, "epoll", connected=True)
+
+
+def idle_in_python(scene):
+    """A server of mpi4py in socket.accept()."""
+    _serves(scene, PYTHON, "accept")
+
+
+def idle_in_http_server(scene):
+    """http.server waits in poll()."""
+    _serves(scene, PYTHON, "http")
+
+
+def idle_in_asyncio(scene):
+    """asyncio waits in epoll_wait(), also at a pair of sockets of its own."""
+    _serves(scene, PYTHON, "asyncio", connected=True)
+
+
+def idle_is_said_once(scene):
+    """The server becomes idle again after a request: not a word, and the JSON has it again. After its end, too."""
+    with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
+        job.says("idle?: ")
+        for _ in range(2):
+            _request(job, "accept", "w")
+            until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
+            until(lambda: live.read_verdict(scene.verdict_file)["findings"], "the finding again", job)
+        _require_idle(live.read_verdict(scene.verdict_file), C, "accept", job)
+        require(job.stderr().count("idle?: ") == 1, "not said once", job)
+        job.kill_everything()
+        _require_idle(scene.analyze(), C, "accept", job)
+
+
+def idle_passes_check(scene):
+    """`check` passes a job that was idle for longer than --stall-after."""
+    journal = os.path.join(scene.run_directory, "journal.jsonl")
+
+    def is_known():
+        with open(journal, encoding="utf-8") as lines:
+            return any('"for":"client"' in line for line in lines)
+
+    with Command(scene.check(*STALL_AFTER) + _words(scene, C, "accept")) as job:
+        until(lambda: os.path.exists(journal) and is_known(), "a look at the idle rank", job)
+        _request(job, "accept", "q")
+        job.ends(0)
+        job.says("check passed")
+
+
+def idle_for_too_long(scene):
+    """--idle-after: from then on it is stalled, and the job is ended."""
+    with Command(scene.run(*STALL_AFTER, "--idle-after", "4", on_hang="kill") + _words(scene, C, "accept")) as job:
+        job.says("idle?: ")
+        job.ends(live.ENDED_CODE)
+        _require_stalled(live.read_verdict(scene.verdict_file), job)
+        _require_stalled(scene.analyze(), job)
+
+
+def _hangs(scene, mode):
+    with Command(scene.run(*STALL_AFTER, on_hang="kill") + _words(scene, C, mode)) as job:
+        job.ends(live.ENDED_CODE)
+        verdict = live.read_verdict(scene.verdict_file)
+        require("idle?" not in job.stderr() and verdict["status"] == "hung", "status is " + verdict["status"], job)
+        return verdict
+
+
+def idle_for_a_rank_is_stalled(scene):
+    """In recv(), on a connection to another rank."""
+    _require_stalled(_hangs(scene, "recv-rank"))
+
+
+def idle_while_a_rank_connects_is_stalled(scene):
+    """In accept(), while another rank is in connect()."""
+    _require_stalled(_hangs(scene, "connect-rank"))
+
+
+def idle_explains_no_divergence(scene):
+    """In accept(), while the other ranks wait in different calls."""
+    _hangs(scene, "diverged")
+
+
+CASES = {case.__name__: case for case in (
+    idle_in_accept, idle_in_recv, idle_in_poll, idle_in_select, idle_in_epoll, idle_in_python, idle_in_http_server,
+    idle_in_asyncio, idle_is_said_once, idle_passes_check, idle_for_too_long, idle_for_a_rank_is_stalled,
+    idle_while_a_rank_connects_is_stalled, idle_explains_no_divergence)}
