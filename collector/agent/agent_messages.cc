@@ -231,6 +231,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     const Process* process = FindById(message.live_stack().id());
     StackTarget target;
     target.id = message.live_stack().id();
+    target.wait_only = message.live_stack().wait_only();
     if (process != nullptr && !process->ended) {
       target.pid = process->pid;
       target.own_pid = process->sample.pid;

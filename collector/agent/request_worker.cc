@@ -95,7 +95,7 @@ void RequestWorker::AnswerStacks(uint64_t connection, uint64_t request, const St
   const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
   const int64_t now_ns = Now(CLOCK_REALTIME);
   for (LiveStack& stack : look.stacks) {
-    if (!journal.has_value()) break;
+    if (!journal.has_value() || target.wait_only) break;
     journal->Append(
         journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
   }

@@ -27,6 +27,7 @@ struct StackTarget {
   uint64_t start_ticks = 0;
   int32_t world_rank = -1;
   uint64_t activity = 0;  // RingActivity()
+  bool wait_only = false;
   bool all_here = false;  // this node has all ranks of its job, and sees their processes
 };
 

@@ -112,6 +112,8 @@ class JournalApplier {
     Process* process = Find(seen.process, seen.at_ns);
     if (process == nullptr) return;
     const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    // It has made a call since: the stacks that were taken then do not show where it is.
+    if (builder_.Activity(index) > seen.activity) process->live_stacks.clear();
     if (builder_.Activity(index) != seen.activity) return;
     // It has heard from outside, and works: it has not stood still for as long as it waited.
     if (process->outside_wait && !seen.wait) {

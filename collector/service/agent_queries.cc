@@ -13,8 +13,6 @@ namespace {
 
 constexpr int64_t kAnswerTickNs = 25'000'000;
 constexpr int64_t kSymbolTimeoutNs = 10'000'000'000;
-// Stacks are requested of at most this many processes at a time.
-constexpr size_t kMaxStacks = 8;
 constexpr size_t kAddressesPerRequest = 4096;
 // At most this many nodes are asked to resolve the same addresses.
 constexpr size_t kMaxSymbolAgents = 8;
@@ -126,7 +124,7 @@ void AgentQueries::FetchRings(const Rings& wanted) {
   }
 }
 
-void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
+void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes, bool wait_only) {
   pending_stacks_.clear();
   for (size_t i = 0; i < std::min(processes.size(), kMaxStacks); ++i) {
     const auto process = state_->processes().find(processes[i]);
@@ -136,6 +134,7 @@ void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes) {
     rpc::CollectorMessage message;
     message.mutable_live_stack()->set_request(next_request_);
     message.mutable_live_stack()->set_id(processes[i]);
+    message.mutable_live_stack()->set_wait_only(wait_only);
     pending_stacks_.insert(next_request_++);
     agent->link->Send(message);
   }

@@ -58,8 +58,10 @@ class AgentQueries {
   }
 
   // Asks the agents to write the stacks of these processes to their journals, and waits until they
-  // have. Only the first few processes are asked for.
-  void FetchStacks(const std::vector<uint64_t>& processes);
+  // have. Only the first kMaxStacks processes are asked for. `wait_only`: no stacks, only whether
+  // the processes wait for the world outside the job.
+  void FetchStacks(const std::vector<uint64_t>& processes, bool wait_only = false);
+  static constexpr size_t kMaxStacks = 8;
 
   // The answers are stored in the agent table.
   void RequestEnvironments();

@@ -177,6 +177,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
     uint64_t picture = 0;                // of all processes
     uint64_t waiting_picture = 0;        // of the waiting processes
     std::vector<uint64_t> stalled;
+    std::vector<uint64_t> slow;
   };
   std::map<std::pair<uint64_t, int32_t>, World> worlds;
   for (const auto& [id, process] : processes_) {
@@ -189,7 +190,8 @@ Suspicion JobState::Check(int64_t now_ns) const {
     }
     ++world.live;
     world.last_moved_ns = std::max(world.last_moved_ns, process.idle_since_ns);
-    const bool idle_long = now_ns - process.idle_since_ns >= options_.times.stall_after_ns;
+    const int64_t idle_ns = now_ns - process.idle_since_ns;
+    const bool idle_long = idle_ns >= options_.times.stall_after_ns;
     if (Waits(process, now_ns)) {
       ++world.waiting;
       world.waits_since_ns = std::min(world.waits_since_ns, process.idle_since_ns);
@@ -197,16 +199,20 @@ Suspicion JobState::Check(int64_t now_ns) const {
       world.waiting_picture += Fold(id, process.activity, 3);
     } else if (idle_long && process.quiet) {
       world.stalled.push_back(id);
+    } else if (idle_ns >= options_.times.stall_after_ns / 2 && process.quiet) {
+      world.slow.push_back(id);
     }
   }
 
   Suspicion found;
+  std::vector<uint64_t> slow;
   const auto suspect = [&found](Reason reason, uint64_t fingerprint) {
     if (reason > found.reason) found = {reason, fingerprint, {}};
   };
   if (mismatches_ != 0) suspect(Reason::kMismatch, mismatches_);
   for (auto& [key, world] : worlds) {
     if (world.waiting == 0 || world.just_ended) continue;
+    slow.insert(slow.end(), world.slow.begin(), world.slow.end());
     // Past each threshold the same state may get a different verdict.
     const auto passed = [&](int64_t since_ns) { return options_.times.Passed(now_ns - since_ns); };
     const uint64_t moved = passed(world.last_moved_ns);
@@ -225,6 +231,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
       suspect(Reason::kSomeWait, Fold(world.waiting_picture, waited, 13));
     }
   }
+  found.slow = std::move(slow);
   return found;
 }
 

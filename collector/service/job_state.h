@@ -34,6 +34,8 @@ struct Suspicion {
   // Changes with the evidence of the suspicion: the same fingerprint gets the same verdict.
   uint64_t fingerprint = 0;
   std::vector<uint64_t> stalled;  // ids, for kStalled
+  // Ids of processes that may become so: they have been outside any call for half of that time.
+  std::vector<uint64_t> slow = {};
 };
 
 class JobState {

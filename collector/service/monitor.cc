@@ -146,6 +146,7 @@ void Monitor::Run() {
     if (suspicion.reason == Reason::kNone) unreported_.clear();
     // The cost depends on the number of processes, even if few have sent a digest.
     check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
+    LookEarly(suspicion.slow);
     PublishMetrics(suspicion, now);
     const bool requested =
         after_diagnosis || withdrawn_ || now >= active_findings_.NextDiagnosisNs();
@@ -417,6 +418,18 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
     }
   }
   return ids;
+}
+
+void Monitor::LookEarly(const std::vector<uint64_t>& slow) {
+  // Few ranks of a job serve. If there are many such ranks, they compute.
+  if (!options_.live_stacks || slow.size() > AgentQueries::kMaxStacks) return;
+  std::vector<uint64_t> unseen;
+  for (const uint64_t id : slow) {
+    const uint64_t activity = state_.processes().at(id).activity;
+    const auto [looked, is_first] = looked_early_.try_emplace(id, activity);
+    if (is_first || std::exchange(looked->second, activity) != activity) unseen.push_back(id);
+  }
+  if (!unseen.empty()) queries_.FetchStacks(unseen, /*wait_only=*/true);
 }
 
 void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -153,6 +154,9 @@ class Monitor : public AgentHandler {
   // Reports a problem of an agent, once.
   void Note(const Agent& agent, const std::string& problem);
   void RemoveLostAgents();
+  // Asks once whether processes that may become stalled wait for the world outside the job: a
+  // server that works on a request at the later moment has not stood still for so long.
+  void LookEarly(const std::vector<uint64_t>& slow);
   // `requested`: requested independently of the digests, and not to be delayed.
   void RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up);
   // The diagnosis of a running job, without findings about processes that were not quiet in two
@@ -224,6 +228,7 @@ class Monitor : public AgentHandler {
   std::vector<Finding> unreported_;   // of the newest diagnosis
   WatchDesk watchers_;
   DiagnosisThrottle throttle_;
+  std::unordered_map<uint64_t, uint64_t> looked_early_;  // by id: the activity at that time
   AgentQueries queries_;
   LiveTraceBuilder live_trace_builder_;
   ActiveFindings active_findings_;

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 
 import live
@@ -122,16 +123,42 @@ def idle_is_said_once(scene):
         _require_idle(scene.analyze(), C, "accept", job)
 
 
-def idle_passes_check(scene):
-    """`check` passes a job that was idle for longer than --stall-after."""
+def _await_line(scene, job, text):
+    """Waits until the journal has a line with the text."""
     journal = os.path.join(scene.run_directory, "journal.jsonl")
 
-    def is_known():
+    def has_line():
         with open(journal, encoding="utf-8") as lines:
-            return any('"for":"client"' in line for line in lines)
+            return any(text in line for line in lines)
 
+    until(lambda: os.path.exists(journal) and has_line(), text + " in the journal", job)
+
+
+def idle_until_just_now(scene):
+    """A request comes before the rank counts as stalled, and is under way then: the rank has not hung for so long."""
+    with Command(scene.run("--stall-after", "5", on_hang="kill") + _words(scene, C, "accept")) as job:
+        _await_line(scene, job, '"for":"client"')
+        _request(job, "accept", "b")
+        _request(job, "accept", "q")
+        job.ends(0)
+        require("rollcall: " not in job.stderr(), "something was said", job)
+
+
+def idle_before_it_was_stopped(scene):
+    """The job is stopped soon after a request: that the rank was looked at before is no reason to accuse it."""
+    with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
+        job.says("idle?: ")
+        _request(job, "accept", "w")
+        until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
+        os.kill(job.pid, signal.SIGINT)
+        require(job.wait() is not None, "still running", job)
+        require(live.read_verdict(scene.verdict_file)["findings"] == [], "a finding", job)
+
+
+def idle_passes_check(scene):
+    """`check` passes a job that was idle for longer than --stall-after."""
     with Command(scene.check(*STALL_AFTER) + _words(scene, C, "accept")) as job:
-        until(lambda: os.path.exists(journal) and is_known(), "a look at the idle rank", job)
+        _await_line(scene, job, '"event":"stack"')  # of a rank that would be stalled
         _request(job, "accept", "q")
         job.ends(0)
         job.says("check passed")
@@ -171,5 +198,5 @@ def idle_explains_no_divergence(scene):
 
 CASES = {case.__name__: case for case in (
     idle_in_accept, idle_in_recv, idle_in_poll, idle_in_select, idle_in_epoll, idle_in_python, idle_in_http_server,
-    idle_in_asyncio, idle_is_said_once, idle_passes_check, idle_for_too_long, idle_for_a_rank_is_stalled,
+    idle_in_asyncio, idle_is_said_once, idle_until_just_now, idle_before_it_was_stopped, idle_passes_check, idle_for_too_long, idle_for_a_rank_is_stalled,
     idle_while_a_rank_connects_is_stalled, idle_explains_no_divergence)}

@@ -1,7 +1,9 @@
 // A job that serves: rank 0 waits for requests, and the other ranks wait in a broadcast for its
 // word.
 //
-//   serving_job MODE   prints "port N"; a client sends w (a step), or q (the end, with exit code 0)
+//   serving_job MODE   prints "port N"; a client sends w (a step), b (rank 0 computes before the
+//   step),
+//                      or q (the end, with exit code 0)
 //   accept, recv       rank 0 waits in this call: for a client, or for what the client sends
 //   poll, select, epoll   it waits in this call for both
 //   recv-rank          it waits for what rank 1 sends, which waits in the broadcast
@@ -19,7 +21,12 @@
 #include <unistd.h>
 
 // The safety net: no rank outlives this, whatever becomes of the test that started it.
-enum { kMostSeconds = 120, kFull = 4 };
+enum { kMostSeconds = 120, kFull = 4, kBusySeconds = 4 };
+
+static void Compute(void) {
+  const double end = MPI_Wtime() + kBusySeconds;
+  while (MPI_Wtime() < end) continue;
+}
 
 static struct sockaddr_in Loopback(int port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -120,6 +127,7 @@ int main(int argc, char** argv) {
   int request = 'w';
   while (request != 'q') {
     if (rank == 0) request = Request(mode, listening);
+    if (rank == 0 && request == 'b') Compute();
     MPI_Bcast(&request, 1, MPI_INT, 0, MPI_COMM_WORLD);  // @step
   }
   MPI_Comm_free(&workers);

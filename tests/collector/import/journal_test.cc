@@ -369,6 +369,20 @@ TEST_F(ApplyTest, OutsideWaitHoldsForThisStateOnly) {
   EXPECT_FALSE(trace.processes[1].outside_wait.has_value()) << "it has made a call since";
 }
 
+TEST_F(ApplyTest, StacksOfAnEarlierStateAreNotUsed) {
+  LiveStack stack;
+  stack.tid = 5;
+  const Trace trace = Apply({journal::StackSeen{Name(0), stack, 1},
+                             journal::OutsideWaitSeen{Name(0), activity_ - 1, {}, 1},
+                             journal::StackSeen{Name(1), stack, 1},
+                             journal::OutsideWaitSeen{Name(1), activity_, {}, 1},
+                             journal::StackSeen{Name(2), stack, 1},
+                             journal::OutsideWaitSeen{Name(2), activity_ + 1, {}, 1}});
+  EXPECT_THAT(trace.processes[0].live_stacks, IsEmpty());
+  EXPECT_THAT(trace.processes[1].live_stacks, SizeIs(1));
+  EXPECT_THAT(trace.processes[2].live_stacks, SizeIs(1)) << "its ring is an older copy";
+}
+
 // A server that works on a request has not stood still for as long as it waited for it.
 TEST_F(ApplyTest, EndOfAnOutsideWaitIsAMovement) {
   constexpr int64_t kLate = int64_t{1} << 61;

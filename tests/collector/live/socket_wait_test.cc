@@ -71,7 +71,8 @@ TEST(AwaitedDescriptors, OfPoll) {
   const pollfd entries[] = {{4, POLLIN, 0}, {-1, POLLIN, 0}, {6, POLLIN, 0}};
   EXPECT_THAT(AwaitedBy(BlockedIn(SYS_ppoll, ArgumentMemory::kAt, 3), RawBytes(entries)),
               ElementsAre(4, 6));
-  EXPECT_THAT(AwaitedBy(BlockedIn(SYS_ppoll, ArgumentMemory::kAt, 4), RawBytes(entries)), IsEmpty());
+  EXPECT_THAT(AwaitedBy(BlockedIn(SYS_ppoll, ArgumentMemory::kAt, 4), RawBytes(entries)),
+              IsEmpty());
   EXPECT_THAT(AwaitedBy(BlockedIn(SYS_ppoll, ArgumentMemory::kAt, 1 << 30), RawBytes(entries)),
               IsEmpty());
 }

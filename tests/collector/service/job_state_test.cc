@@ -87,6 +87,15 @@ TEST_F(JobStateTest, RankIsStalledOnlyAfterTheThreshold) {
   EXPECT_EQ(suspicion.stalled, std::vector<uint64_t>{2});
 }
 
+TEST_F(JobStateTest, RankIsSlowBeforeItIsStalled) {
+  Give(Digest(1, false));
+  EXPECT_TRUE(state_.Check(kNow + 20 * kSecond).slow.empty()) << "nobody waits for it";
+  Give(Digest(0, true));
+  EXPECT_TRUE(state_.Check(kNow + 13 * kSecond).slow.empty());
+  EXPECT_EQ(state_.Check(kNow + 14 * kSecond).slow, std::vector<uint64_t>{2});
+  EXPECT_TRUE(state_.Check(kNow + 29 * kSecond).slow.empty());
+}
+
 // The diagnosis may report more about the same state after 10 s, 30 s, and each of the two options.
 TEST_F(JobStateTest, FingerprintChangesAtEachThreshold) {
   JobState state{{.times = {.kill_after_ns = 20 * kSecond, .stall_after_ns = 60 * kSecond}}};
