@@ -59,8 +59,7 @@ def _serves(scene, program, mode, connected=False):
     """It is said once, ends nothing, and is forgotten when a request has come."""
     with Command(scene.run(*STALL_AFTER, on_hang="kill") + _words(scene, program, mode)) as job:
         client = _connect(job) if connected else None
-        job.says("idle?: ")
-        _require_idle(scene.verdict(job), program, mode, job)
+        _require_idle(_becomes_idle(scene, job), program, mode, job)
         _require_idle(scene.analyze(options=STALL_AFTER), program, mode, job)
         _request(job, mode, "q", client)
         job.ends(0)
@@ -112,7 +111,7 @@ def idle_in_asyncio(scene):
 def idle_is_said_once(scene):
     """The server becomes idle again after a request: not a word, and the JSON has it again. After its end, too."""
     with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
-        job.says("idle?: ")
+        _becomes_idle(scene, job)
         for _ in range(2):
             _request(job, "accept", "w")
             until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
@@ -121,6 +120,12 @@ def idle_is_said_once(scene):
         require(job.stderr().count("idle?: ") == 1, "not said once", job)
         job.kill_everything()
         _require_idle(scene.analyze(), C, "accept", job)
+
+
+def _becomes_idle(scene, job):
+    """Waits until it has been said, and returns the verdict."""
+    job.says("idle?: ")
+    return scene.verdict(job)  # the text comes first
 
 
 def _await_line(scene, job, text):
@@ -146,8 +151,8 @@ def idle_until_just_now(scene):
 
 def idle_before_it_was_stopped(scene):
     """The job is stopped soon after a request: that the rank was looked at before is no reason to accuse it."""
-    with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
-        job.says("idle?: ")
+    with Command(scene.run("--stall-after", "4") + _words(scene, C, "accept")) as job:
+        _becomes_idle(scene, job)
         _request(job, "accept", "w")
         until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
         os.kill(job.pid, signal.SIGINT)
@@ -167,7 +172,7 @@ def idle_passes_check(scene):
 def idle_for_too_long(scene):
     """--idle-after: from then on it is stalled, and the job is ended."""
     with Command(scene.run(*STALL_AFTER, "--idle-after", "4", on_hang="kill") + _words(scene, C, "accept")) as job:
-        job.says("idle?: ")
+        _becomes_idle(scene, job)
         job.ends(live.ENDED_CODE)
         _require_stalled(live.read_verdict(scene.verdict_file), job)
         _require_stalled(scene.analyze(), job)
