@@ -108,14 +108,18 @@ def idle_in_asyncio(scene):
     _serves(scene, PYTHON, "asyncio", connected=True)
 
 
+def _waits_in(scene, number):
+    findings = live.read_verdict(scene.verdict_file)["findings"]
+    return bool(findings) and findings[0]["sequence"] == number
+
+
 def idle_is_said_once(scene):
     """The server becomes idle again after a request: not a word, and the JSON has it again. After its end, too."""
     with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
-        _becomes_idle(scene, job)
-        for _ in range(2):
+        number = _becomes_idle(scene, job)["findings"][0]["sequence"]
+        for step in (number + 1, number + 2):
             _request(job, "accept", "w")
-            until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
-            until(lambda: live.read_verdict(scene.verdict_file)["findings"], "the finding again", job)
+            until(lambda: _waits_in(scene, step), "the finding again, in the next broadcast", job)
         _require_idle(live.read_verdict(scene.verdict_file), C, "accept", job)
         require(job.stderr().count("idle?: ") == 1, "not said once", job)
         job.kill_everything()
@@ -146,7 +150,7 @@ def idle_until_just_now(scene):
         _request(job, "accept", "b")
         _request(job, "accept", "q")
         job.ends(0)
-        require("rollcall: " not in job.stderr(), "something was said", job)
+        require("hung" not in job.stderr(), "a server that works was accused", job)
 
 
 def idle_before_it_was_stopped(scene):
@@ -154,10 +158,12 @@ def idle_before_it_was_stopped(scene):
     with Command(scene.run("--stall-after", "4") + _words(scene, C, "accept")) as job:
         _becomes_idle(scene, job)
         _request(job, "accept", "w")
-        until(lambda: live.read_verdict(scene.verdict_file)["findings"] == [], "no finding", job)
+        job.says("step 1")
         os.kill(job.pid, signal.SIGINT)
         require(job.wait() is not None, "still running", job)
-        require(live.read_verdict(scene.verdict_file)["findings"] == [], "a finding", job)
+        # On a busy machine it may be idle again.
+        findings = live.read_verdict(scene.verdict_file)["findings"] + scene.analyze()["findings"]
+        require(all(finding.get("idle") for finding in findings), json.dumps(findings, indent=1), job)
 
 
 def idle_passes_check(scene):
@@ -203,5 +209,6 @@ def idle_explains_no_divergence(scene):
 
 CASES = {case.__name__: case for case in (
     idle_in_accept, idle_in_recv, idle_in_poll, idle_in_select, idle_in_epoll, idle_in_python, idle_in_http_server,
-    idle_in_asyncio, idle_is_said_once, idle_until_just_now, idle_before_it_was_stopped, idle_passes_check, idle_for_too_long, idle_for_a_rank_is_stalled,
-    idle_while_a_rank_connects_is_stalled, idle_explains_no_divergence)}
+    idle_in_asyncio, idle_is_said_once, idle_until_just_now, idle_before_it_was_stopped, idle_passes_check,
+    idle_for_too_long, idle_for_a_rank_is_stalled, idle_while_a_rank_connects_is_stalled,
+    idle_explains_no_divergence)}

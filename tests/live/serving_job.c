@@ -1,9 +1,7 @@
-// A job that serves: rank 0 waits for requests, and the other ranks wait in a broadcast for its
-// word.
+// A job that serves: rank 0 waits for requests, and the other ranks in a broadcast for its word.
 //
-//   serving_job MODE   prints "port N"; a client sends w (a step), b (rank 0 computes before the
-//   step),
-//                      or q (the end, with exit code 0)
+//   serving_job MODE   prints "port N", and "step N" after each request; ends with exit code 0.
+//                      Requests: w, a step; b, rank 0 computes before the step; q, the last step
 //   accept, recv       rank 0 waits in this call: for a client, or for what the client sends
 //   poll, select, epoll   it waits in this call for both
 //   recv-rank          it waits for what rank 1 sends, which waits in the broadcast
@@ -125,10 +123,12 @@ int main(int argc, char** argv) {
   if (rank == 1 && strcmp(mode, "connect-rank") == 0) ConnectInVain();
   if (rank == 1 && strcmp(mode, "diverged") == 0) MPI_Barrier(workers);
   int request = 'w';
-  while (request != 'q') {
+  for (int step = 1; request != 'q'; ++step) {
     if (rank == 0) request = Request(mode, listening);
     if (rank == 0 && request == 'b') Compute();
-    MPI_Bcast(&request, 1, MPI_INT, 0, MPI_COMM_WORLD);  // @step
+    MPI_Bcast(&request, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("step %d\n", step);
+    fflush(stdout);
   }
   MPI_Comm_free(&workers);
   MPI_Finalize();

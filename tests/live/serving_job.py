@@ -15,7 +15,7 @@ world = MPI.COMM_WORLD
 
 def step(request):
     """Does what one request, a letter, asks for on all ranks. Returns whether there may be another one."""
-    return world.bcast(request, root=0) != "q"  # @step
+    return world.bcast(request, root=0) != "q"
 
 
 def serve_by_accept():
