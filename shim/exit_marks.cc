@@ -21,10 +21,19 @@ void Mark(ring::ExitMark mark, int status, CallerFrame frame) {
 
 // The stack of an exit handler still contains the caller of exit().
 void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CALLER_FRAME()); }
+
+// Looked up when the library is loaded: a child that was forked while another thread had the
+// dynamic linker's lock must call nothing that takes that lock before it exits.
+[[maybe_unused]] struct Loaded {
+  pid_t pid = getpid();
+  void (*exit)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
+} g_loaded;
+
 // MPI ends a process that calls it before MPI_Init, and nothing is recorded until then. Start()
 // installs the marks, which the exit then finds.
 [[maybe_unused]] void StartIfByMpi(const void* caller) {
-  if (!Recording() && EarlyRank() >= 0 && IsInsideMpi(caller)) Start();
+  if (Recording() || EarlyRank() < 0 || getpid() != g_loaded.pid) return;
+  if (IsInsideMpi(caller)) Start();
 }
 
 void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME()); }
@@ -60,9 +69,7 @@ extern "C" {
 // The handlers mark the exit: this only sees who calls.
 ROLLCALL_EXPORT __attribute__((noreturn)) void exit(int status) {
   rollcall::shim::StartIfByMpi(__builtin_return_address(0));
-  using Exit = void (*)(int);
-  const auto next = reinterpret_cast<Exit>(dlsym(RTLD_NEXT, "exit"));
-  if (next != nullptr) next(status);
+  if (rollcall::shim::g_loaded.exit != nullptr) rollcall::shim::g_loaded.exit(status);
   _exit(status);
 }
 ROLLCALL_EXPORT __attribute__((noreturn)) void _exit(int status) {
