@@ -30,10 +30,11 @@ void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CA
 } g_loaded;
 
 // MPI ends a process that calls it before MPI_Init, and nothing is recorded until then. Start()
-// installs the marks, which the exit then finds.
+// installs the marks, which the exit then finds. Launchers and their daemons exit from other
+// libraries of MPI.
 [[maybe_unused]] void StartIfByMpi(const void* caller) {
   if (Recording() || EarlyRank() < 0 || getpid() != g_loaded.pid) return;
-  if (IsInsideMpi(caller)) Start();
+  if (IsInMpiItself(caller)) Start();
 }
 
 void OnQuickExit() { Mark(ring::ExitMark::kQuickExit, -1, ROLLCALL_CALLER_FRAME()); }
@@ -69,7 +70,10 @@ extern "C" {
 // The handlers mark the exit: this only sees who calls.
 ROLLCALL_EXPORT __attribute__((noreturn)) void exit(int status) {
   rollcall::shim::StartIfByMpi(__builtin_return_address(0));
-  if (rollcall::shim::g_loaded.exit != nullptr) rollcall::shim::g_loaded.exit(status);
+  // A library's constructor may exit before this library's have run.
+  auto next = rollcall::shim::g_loaded.exit;
+  if (next == nullptr) next = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
+  if (next != nullptr) next(status);
   _exit(status);
 }
 ROLLCALL_EXPORT __attribute__((noreturn)) void _exit(int status) {

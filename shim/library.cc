@@ -307,6 +307,18 @@ bool IsMpiFile(const char* path) {
   return true;
 }
 
+// The file of the object that contains `address`; nullptr if there is none. Owned by the loader.
+const char* FileAt(const void* address) {
+  const ErrnoGuard keeper;
+  if (g_find_object != nullptr) {
+    dl_find_object found;
+    const bool known = g_find_object(const_cast<void*>(address), &found) == 0;
+    return known && found.dlfo_link_map != nullptr ? found.dlfo_link_map->l_name : nullptr;
+  }
+  Dl_info where;
+  return dladdr(address, &where) != 0 ? where.dli_fname : nullptr;
+}
+
 // True if an MPI library was in the global scope before any was initialised: then every caller was
 // bound to it. Determined once, before the first initialisation, because Open MPI moves itself
 // there while it initialises (its plugins have to find it), which does not change earlier bindings.
@@ -370,15 +382,16 @@ bool IsInsideMpi(const void* address) {
   for (uint32_t i = 0; i < count; ++i) {
     if (word >= g_libraries[i].core_start && word < g_libraries[i].core_end) return true;
   }
-  const ErrnoGuard keeper;
-  if (g_find_object != nullptr) {
-    dl_find_object found;
-    return g_find_object(const_cast<void*>(address), &found) == 0 &&
-           found.dlfo_link_map != nullptr && found.dlfo_link_map->l_name != nullptr &&
-           IsMpiFile(found.dlfo_link_map->l_name);
-  }
-  Dl_info where;
-  return dladdr(address, &where) != 0 && where.dli_fname != nullptr && IsMpiFile(where.dli_fname);
+  const char* file = FileAt(address);
+  return file != nullptr && IsMpiFile(file);
+}
+
+bool IsInMpiItself(const void* address) {
+  const char* file = FileAt(address);
+  if (file == nullptr || !IsMpiFile(file)) return false;
+  const char* name = strrchr(file, '/');
+  name = name == nullptr ? file : name + 1;
+  return StartsWith(name, "libmpi") || StartsWith(name, "libpmpi");
 }
 
 }  // namespace rollcall::shim

@@ -187,6 +187,8 @@ struct NextFunction {
 // True if code at `address` belongs to an MPI implementation (its core, its plugins), not to its
 // Fortran or other language bindings. Lock-free with glibc 2.35; otherwise with the loader's lock.
 bool IsInsideMpi(const void* address);
+// The same for its core alone, without the libraries below, which launchers use as well.
+bool IsInMpiItself(const void* address);
 
 // The return value of a wrapper without a real function: MPI_ERR_OTHER in MPICH, an error in all
 // libraries.

@@ -28,6 +28,11 @@ bool RunsUserCode(const LiveStack& stack) {
   return user != nullptr && user->line != 0 && !IsFrameworkFrame(*user);
 }
 
+bool Runs(const ProcessState& process) {
+  return std::any_of(process.threads.begin(), process.threads.end(),
+                     [](const ThreadState& thread) { return thread.state == RunState::kRunning; });
+}
+
 // Whether a process with these threads of the user's waits for the world outside the job.
 std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const ProcessState& state,
                                            const std::vector<ThreadActivity>& threads,
@@ -56,12 +61,13 @@ std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const Process
 
 }  // namespace
 
-LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, Symbolizer* symbolizer) {
+LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wait_only,
+                        Symbolizer* symbolizer) {
   const ProcSource proc;
   std::string error;
   const auto begin = std::chrono::steady_clock::now();
   const std::optional<ProcessState> before = ReadProcessState(proc, pid, start_ticks, &error);
-  if (!before.has_value()) return {};
+  if (!before.has_value() || (wait_only && Runs(*before))) return {};
   const LiveStacks stacks = CaptureLiveStacks(proc, pid);
   std::this_thread::sleep_until(begin + kInterval);
   const std::optional<ProcessState> after = ReadProcessState(proc, pid, start_ticks, &error);

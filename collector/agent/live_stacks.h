@@ -22,8 +22,10 @@ struct LiveLook {
 // Samples the process's state twice, 100 ms apart, and takes its stacks in between; takes that long
 // plus up to half a second. Empty if the process has ended; leaves out threads that have ended. If
 // a stack cannot be taken, `unreadable` says why and which setting would allow it. `all_here`: see
-// ProcessSockets. May be called from any thread, one call at a time.
-LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, Symbolizer* symbolizer);
+// ProcessSockets. `wait_only`: only whether it waits outside the job is asked; a process that runs
+// is left alone. May be called from any thread, one call at a time.
+LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wait_only,
+                        Symbolizer* symbolizer);
 
 }  // namespace rollcall::agent
 

@@ -91,7 +91,8 @@ void RequestWorker::AnswerStacks(uint64_t connection, uint64_t request, const St
   std::string error;
   std::optional<JournalWriter> journal =
       JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
-  LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here, &symbolizer_);
+  LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here, target.wait_only,
+                                 &symbolizer_);
   const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
   const int64_t now_ns = Now(CLOCK_REALTIME);
   for (LiveStack& stack : look.stacks) {

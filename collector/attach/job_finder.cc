@@ -254,8 +254,10 @@ std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid) {
 bool IsCommunicationLibrary(const std::string& path) {
   const ModuleFamily family = FamilyOf(path);
   // A launcher has transport libraries, too.
+  const bool of_launchers =
+      family == ModuleFamily::kTransport || family == ModuleFamily::kMpiRuntime;
   return path.find(".so", path.rfind('/') + 1) != std::string::npos && IsCommunication(family) &&
-         family != ModuleFamily::kTransport;
+         !of_launchers;
 }
 
 bool IsIdentifiedByParent(const FoundJob& job) { return job.job.starts_with(kByParent); }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kCommunicatorWords = 64;
 constexpr size_t kRequestWords = 96;
-constexpr size_t kMaxRequests = 128;
+constexpr size_t kMaxRequests = 4096;
 // Of a request: the fields that all kinds of requests have.
 constexpr size_t kCommonWords = 32;
 constexpr std::string_view kWait = "ompi_request_default_wait";
@@ -167,13 +167,13 @@ int32_t OpenMpiObjects::PeerOf(uint64_t request, const Communicator& communicato
   return -1;
 }
 
-// Unknown if that is not known of one message.
+// Unknown if that is not known of one of them.
 void OpenMpiObjects::SetAwaited(std::span<const uint64_t> requests, LibraryCall* call) {
   std::set<int32_t> ranks;
   for (const uint64_t request : requests) {
-    if (ClassOf(request) != Class::kRequest) continue;
-    const auto communicator = CommunicatorOf(request);
-    ranks.insert(communicator ? PeerOf(request, *communicator) : -1);
+    if (ClassOf(request) != Class::kRequest) return;
+    const Communicator* communicator = CommunicatorOf(request);
+    ranks.insert(communicator != nullptr ? PeerOf(request, *communicator) : -1);
   }
   if (ranks.empty() || *ranks.begin() < 0) return;
   call->awaited = *ranks.begin();
@@ -188,17 +188,17 @@ std::vector<uint64_t> OpenMpiObjects::OpenRequestsOf(uint64_t array, uint64_t st
   if (array % alignof(uint64_t) != 0) return open;
   for (const uint64_t request : Words(array, kMaxRequests)) {
     uint64_t type = 0;
-    if (!Get(request, &type)) break;
+    if (!Get(request, &type)) return open;
     if (type == exports_[kRequestClass]) continue;  // MPI_REQUEST_NULL
     const Class known = ClassOf(request);
-    if (known != Class::kRequest && known != Class::kCollectiveRequest) break;
+    if (known != Class::kRequest && known != Class::kCollectiveRequest) return open;
     const std::vector<uint64_t> words = Words(request, kCommonWords);
     if (std::any_of(words.begin(), words.end(),
                     [&](uint64_t word) { return stack_begin <= word && word < stack_end; })) {
       open.push_back(request);
     }
   }
-  return open;
+  return {};  // there may be more
 }
 
 std::vector<uint64_t> OpenMpiObjects::OpenRequests(std::span<const CallFrame> frames) {
@@ -214,11 +214,14 @@ std::vector<uint64_t> OpenMpiObjects::OpenRequests(std::span<const CallFrame> fr
   return {};
 }
 
-std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::CommunicatorOf(uint64_t request) {
+const OpenMpiObjects::Communicator* OpenMpiObjects::CommunicatorOf(uint64_t request) {
   for (const uint64_t word : Words(request, kRequestWords)) {
-    if (ClassOf(word) == Class::kCommunicator) return ReadCommunicator(word);
+    if (ClassOf(word) != Class::kCommunicator) continue;
+    const auto [known, is_new] = communicators_.try_emplace(word);
+    if (is_new) known->second = ReadCommunicator(word);
+    return known->second ? &*known->second : nullptr;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frames) {

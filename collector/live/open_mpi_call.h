@@ -66,7 +66,8 @@ class OpenMpiObjects {
   // that waits outwards, do not show them.
   std::vector<uint64_t> OpenRequests(std::span<const CallFrame> frames);
   std::vector<uint64_t> OpenRequestsOf(uint64_t array, uint64_t stack_begin, uint64_t stack_end);
-  std::optional<Communicator> CommunicatorOf(uint64_t request);
+  // nullptr: unknown. Owned by this object.
+  const Communicator* CommunicatorOf(uint64_t request);
   void SetCommunicator(const Communicator& communicator, LibraryCall* call) const;
   void SetAwaited(std::span<const uint64_t> requests, LibraryCall* call);
   // The rank whose message, or whose receive, the request waits for; -1 if unknown.
@@ -75,6 +76,7 @@ class OpenMpiObjects {
   const ProcessMemory* memory_;
   const std::array<uint64_t, kExports> exports_;
   std::unordered_map<uint64_t, Class> classes_;
+  std::unordered_map<uint64_t, std::optional<Communicator>> communicators_;
   size_t name_offset_ = 0;                       // in a communicator; 0: unknown, nothing is read
   std::unordered_map<uint64_t, int32_t> world_;  // ranks by process entry
 };

@@ -91,7 +91,8 @@ std::vector<int> OfPoll(const ProcessMemory& memory, uint64_t address, uint64_t 
 }
 
 std::vector<int> OfSelect(const ProcessMemory& memory, const BlockedCall& call) {
-  const uint64_t count = std::min<uint64_t>(call.arguments[0], FD_SETSIZE);
+  const uint64_t count = call.arguments[0];
+  if (count > FD_SETSIZE) return {};
   std::set<int> descriptors;
   for (int set = 1; set <= 3; ++set) {
     fd_set members;
@@ -120,9 +121,9 @@ std::vector<int> OfEpoll(const ProcSource& proc, pid_t pid, uint64_t epoll) {
     std::istringstream words(line);
     std::string key;
     int fd = -1;
-    if (words >> key >> fd && key == "tfd:" && descriptors.size() < kMaxDescriptors) {
-      descriptors.push_back(fd);
-    }
+    if (!(words >> key >> fd) || key != "tfd:") continue;
+    if (descriptors.size() == kMaxDescriptors) return {};  // one of the others may be of the job
+    descriptors.push_back(fd);
   }
   return descriptors;
 }

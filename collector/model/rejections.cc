@@ -119,10 +119,6 @@ class ArgumentChecker {
   const Communicator* communicator_;
 };
 
-bool IsOfMpi(const Trace& trace, uint32_t code) {
-  return StartsOwnThreads(FamilyOf(trace.codes[code].module_path));
-}
-
 // The codes of the path, innermost first, without those of exit() itself.
 std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
   if (call_path == kNoIndex) return {};
@@ -138,7 +134,7 @@ std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
 // a function of MPI, and not by the runtime for itself.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   const std::span<const uint32_t> codes = BehindExit(trace, process.exit_call_path);
-  if (codes.empty() || !IsOfMpi(trace, codes.front())) return false;
+  if (codes.empty() || !IsOfMpi(FamilyOf(trace.codes[codes.front()].module_path))) return false;
   return !process.open_calls.empty() || std::any_of(codes.begin(), codes.end(), [&](uint32_t code) {
     return FamilyOf(trace.codes[code].module_path) == ModuleFamily::kMpi;
   });
@@ -298,7 +294,7 @@ void ResolveRejections(Trace* trace) {
 std::string MpiFunction(const Trace& trace, uint32_t call_path) {
   std::string name;
   for (const uint32_t code : BehindExit(trace, call_path)) {
-    if (!IsOfMpi(trace, code)) break;
+    if (!IsOfMpi(FamilyOf(trace.codes[code].module_path))) break;
     name = trace.codes[code].frames.empty() ? "" : trace.codes[code].frames.back().function;
   }
   if (name.starts_with('P')) name.erase(0, 1);

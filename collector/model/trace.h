@@ -296,7 +296,7 @@ struct LiveStack {
 
 // What a process that is inside no MPI call waits for, as seen from outside: a thread that runs the
 // user's code sleeps until something arrives at its sockets, and no process of the job is a peer of
-// a connection among these.
+// a connection among these. A rank that connects next to a socket that listens would be one.
 struct OutsideWait {
   enum class For : uint8_t {
     kClient,   // a listening socket, to which any process may connect, also another rank

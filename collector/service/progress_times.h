@@ -14,7 +14,8 @@ namespace rollcall::service {
 
 // The value of --idle-after; 0: there is none.
 inline int64_t IdleAfterNs(double seconds) {
-  return seconds > 0 ? static_cast<int64_t>(seconds * 1e9) : INT64_MAX;
+  constexpr double kMaxSeconds = 1e9;
+  return seconds > 0 && seconds < kMaxSeconds ? static_cast<int64_t>(seconds * 1e9) : INT64_MAX;
 }
 
 struct ProgressTimes {

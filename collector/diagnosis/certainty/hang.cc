@@ -255,6 +255,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kAbsent, WasStartedHere, kLikely},
     {What::kAbsent, Always, Certainty::kInconclusive},
     {What::kWindow, Always, kSuspected},
+    {What::kJoined, Always, kSuspected},
     {What::kCancelled, Always, kLikely},
     {What::kBuffered, Always, kLikely},
     {What::kTimedOut, Always, kProven},

@@ -32,11 +32,15 @@ bool MayConnect(const Analysis& analysis, uint32_t p) {
 
 // Two of these ranks have not made the same number of collectives on a communicator of both.
 bool HaveDiverged(const Analysis& analysis, const std::vector<uint32_t>& ranks) {
+  std::vector<bool> is_one(analysis.trace.processes.size(), false);
+  for (const uint32_t p : ranks) {
+    if (p != kNoIndex) is_one[p] = true;
+  }
   return std::any_of(analysis.histories.begin(), analysis.histories.end(),
                      [&](const auto& histories) {
                        std::optional<uint64_t> entered;
                        for (const MemberHistory& history : histories.members) {
-                         if (!Contains(ranks, history.process)) continue;
+                         if (!is_one[history.process]) continue;
                          if (entered.value_or(history.entered) != history.entered) return true;
                          entered = history.entered;
                        }
@@ -49,7 +53,7 @@ bool HaveDiverged(const Analysis& analysis, const std::vector<uint32_t>& ranks) 
 bool MayBeIdle(const Analysis& analysis, const Incident& incident) {
   const std::vector<uint32_t>& idle = incident.deviating;
   const bool all =
-      incident.what == Incident::What::kBehind &&
+      incident.what == Incident::What::kBehind && !idle.empty() &&
       std::all_of(idle.begin(), idle.end(), [&](uint32_t p) { return WaitsOutside(analysis, p); });
   if (!all) return false;
   const std::vector<uint32_t> others = OthersOf(analysis, idle);

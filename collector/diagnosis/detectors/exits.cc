@@ -22,7 +22,8 @@ bool MayHaveExit(const Incident& incident) {
     case What::kLeft:
       return true;
     case What::kApart:
-      return !incident.Of<PlaceDetails>().by_iteration;
+      return !incident.Of<PlaceDetails>().by_iteration &&
+             incident.Of<PlaceDetails>().choice != PlaceDetails::Choice::kAwaited;
     case What::kRounds:
       return incident.Of<RoundDetails>().others == 0;
     case What::kCycle:
@@ -71,6 +72,11 @@ class ExitFinder {
       SwapSides(analysis_.trace, &incident_);
       if (incident_.what == What::kShift) {
         incident_.Set<CallDetails>().extra = !incident_.Of<CallDetails>().extra;
+      }
+      if (incident_.what == What::kApart) {
+        PlaceDetails& details = incident_.Set<PlaceDetails>();
+        std::swap(details.groups[0], details.groups[1]);
+        details.choice = PlaceDetails::Choice::kFewer;  // it is the exit that decides
       }
       if (incident_.what == What::kRounds) {
         incident_.Set<RoundDetails>().more = !incident_.Of<RoundDetails>().more;

@@ -294,6 +294,7 @@ void FindExits(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 // Finds nothing if another incident explains why the job hangs.
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindJoinedIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 
 // For a job that moves or has finished; only if requested in DiagnoseOptions.
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);

@@ -57,6 +57,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
   FindDeaths(analysis, &incidents);
   FindRejected(analysis, &incidents);  // deaths that no rank waits for
   FindWindowIncidents(analysis, &incidents);
+  FindJoinedIncidents(analysis, &incidents);
   FindHashIncidents(analysis, &incidents);
   FindExits(analysis, &incidents);
   return incidents;

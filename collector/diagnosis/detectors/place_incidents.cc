@@ -127,10 +127,9 @@ class PlaceFinder {
       }
       return true;
     }
+    if (waiting.empty()) return true;  // a job that finalizes is ending
     if (places_.missing.empty()) return false;
-    // Ranks that wait in MPI_Init wait for ranks that are still to be started; a job that finalizes
-    // is ending.
-    if (starts || waiting.empty()) return true;
+    if (starts) return true;  // they wait for ranks that are still to be started
     Incident& incident = Add(What::kAbsent, {}, waiting_);
     incident.absent = places_.missing;
     incident.hangs = analysis_.trace.worlds.front().all_here;
@@ -197,27 +196,13 @@ class PlaceFinder {
   bool FindAwaited(const Processes& waiting) {
     Processes awaited = AwaitedBeyond(waiting);
     if (awaited.empty()) return false;
-    PlaceDetails details;
-    details.choice = Choice::kAwaited;
-    Processes direct;  // of `waiting`: who waits for one of those, not only behind others
-    std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(direct), [&](uint32_t p) {
-      const Processes all = AllAwaitedBy(p);
-      return std::any_of(all.begin(), all.end(),
-                         [&](uint32_t other) { return Contains(awaited, other); });
-    });
-    details.groups = {GroupOf(direct.front()), GroupOf(awaited.front())};
-    size_t there = 0;
-    for (const PlaceGroup& group : places_.waiting) {
-      const bool holds = std::any_of(group.members.begin(), group.members.end(),
-                                     [&](uint32_t p) { return Contains(awaited, p); });
-      if (holds) there += group.members.size();
-    }
+    const Processes direct = WaitingDirectlyFor(awaited, waiting);
     // Who made a round too many would wait for more ranks, if all are known for which it waits.
     const bool all_known = std::all_of(direct.begin(), direct.end(), [this](uint32_t p) {
       return analysis_.PlaceOf(p).kind() == Kind::kWaitall;
     });
     const bool are_more = direct.size() > awaited.size() && all_known;
-    if (2 * there >= waiting_.size() && !are_more) return false;
+    if (2 * NumberAtPlacesOf(awaited) >= waiting_.size() && !are_more) return false;
     // Without a loop that it left, it may have sent what they do not receive: that others passed
     // the exchange speaks against it.
     const bool passed = awaited.size() + waiting.size() < waiting_.size();
@@ -225,11 +210,38 @@ class PlaceFinder {
                                    analysis_.PlaceOf(awaited.front()))) {
       return false;
     }
+    PlaceDetails details;
+    details.choice = Choice::kAwaited;
+    details.groups = {GroupOf(direct.front()), GroupOf(awaited.front())};
     Processes others = Without(waiting_, awaited);
     Incident& incident = Add(What::kApart, std::move(awaited), std::move(others));
     incident.agreeing_event = analysis_.CurrentEvent(direct.front());
     incident.details = details;
     return true;
+  }
+
+  // Those of `waiting` that wait for one of `awaited`, not only behind others; both increase.
+  Processes WaitingDirectlyFor(const Processes& awaited, const Processes& waiting) const {
+    Processes direct;
+    std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(direct), [&](uint32_t p) {
+      const Processes all = AllAwaitedBy(p);
+      return std::any_of(all.begin(), all.end(), [&](uint32_t other) {
+        return std::binary_search(awaited.begin(), awaited.end(), other);
+      });
+    });
+    return direct;
+  }
+
+  // How many wait where one of `some` waits.
+  size_t NumberAtPlacesOf(const Processes& some) const {
+    size_t number = 0;
+    for (const PlaceGroup& group : places_.waiting) {
+      const bool holds = std::any_of(group.members.begin(), group.members.end(), [&](uint32_t p) {
+        return std::binary_search(some.begin(), some.end(), p);
+      });
+      if (holds) number += group.members.size();
+    }
+    return number;
   }
 
   // For whose messages those of `waiting` wait, besides each other; empty if that is not known of
@@ -267,14 +279,17 @@ class PlaceFinder {
   // Those of `waiting`, which wait for messages, that wait for each other in a ring, as far as the
   // library's objects show.
   Processes Ring(const Processes& waiting) const {
-    std::map<uint32_t, uint32_t> awaited;
-    for (const uint32_t p : waiting) awaited[p] = AwaitedBy(p);
-    // A rank for which no remaining rank waits is in no ring.
+    std::map<uint32_t, Processes> awaited;
+    for (const uint32_t p : waiting) awaited[p] = AllAwaitedBy(p);
+    // A rank for which no remaining rank waits is in no ring, nor is one that waits for none.
     for (bool less = true; less;) {
       std::set<uint32_t> wanted;
-      for (const auto& [waiter, other] : awaited) wanted.insert(other);
+      for (const auto& [waiter, others] : awaited) wanted.insert(others.begin(), others.end());
       less = std::erase_if(awaited, [&](const auto& entry) {
-               return !wanted.contains(entry.first) || !awaited.contains(entry.second);
+               const Processes& others = entry.second;
+               return !wanted.contains(entry.first) ||
+                      std::none_of(others.begin(), others.end(),
+                                   [&](uint32_t p) { return awaited.contains(p); });
              }) != 0;
     }
     Processes ring;

@@ -259,6 +259,21 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+Finding JudgeJoined(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
+  finding.title = fmt::format(
+      "{} {} in {} on {}, and no rank of the {} jobs moves", RanksPhrase(finding.waiting),
+      Verb(finding.waiting, "waits", "wait"), CallText(analysis, *incident.agreeing_event),
+      analysis.CommunicatorName(incident.communicator), analysis.trace.worlds.size());
+  finding.why =
+      "the message is one between a job and the job that it spawned, and every rank of both is "
+      "inside MPI. Which rank should have answered is not recorded";
+  finding.fix =
+      "send as many messages as the other job receives, before MPI_Comm_disconnect and other "
+      "collectives";
+  return finding;
+}
+
 bool FinalizesEither(const Analysis& analysis, const Incident& incident) {
   return analysis.Finalizes(*incident.deviating_event) ||
          analysis.Finalizes(*incident.agreeing_event);
@@ -285,6 +300,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   if (incident.what == Incident::What::kUnreceived) return JudgeUnreceived(analysis, incident);
   if (incident.what == Incident::What::kStray) return JudgeStray(analysis, incident);
   if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
+  if (incident.what == Incident::What::kJoined) return JudgeJoined(analysis, incident);
   if (incident.what == Incident::What::kRounds &&
       (incident.tie || incident.Of<RoundDetails>().others != 0 ||
        !FinalizesEither(analysis, incident))) {

@@ -53,13 +53,14 @@ Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding findi
   const bool client = first.outside_wait->what == OutsideWait::For::kClient;
   finding.idle = true;
   finding.hangs = false;
-  finding.title = fmt::format(
-      "idle?: {} {} for {}{}{}; {} {} for it at {}", RanksPhrase(finding.culprits),
-      Verb(finding.culprits, "waits", "wait"), client ? "a client" : "a process outside the job",
-      line == nullptr ? "" : " at ", line == nullptr ? "" : PlaceText(*line),
-      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
-      finding.sequence != 0 ? NumberedCall(analysis, incident, finding.operation)
-                            : OperationName(finding.operation));
+  finding.title =
+      fmt::format("idle?: {} {} for {}{}{}; {} {} for {} at {}", RanksPhrase(finding.culprits),
+                  Verb(finding.culprits, "waits", "wait"),
+                  client ? "a client" : "a process outside the job", line == nullptr ? "" : " at ",
+                  line == nullptr ? "" : PlaceText(*line), RanksPhrase(finding.waiting),
+                  Verb(finding.waiting, "waits", "wait"), Verb(finding.culprits, "it", "them"),
+                  finding.sequence != 0 ? NumberedCall(analysis, incident, finding.operation)
+                                        : OperationName(finding.operation));
   finding.fix =
       "nothing, if the job serves requests; --idle-after SECONDS calls a longer wait stalled";
   return finding;

@@ -278,7 +278,7 @@ void AddChoice(const Analysis& analysis, const Incident& incident, Finding* find
       break;
     case Choice::kAwaited:
       finding->why +=
-          fmt::format("{}the others wait for a message of {}, or behind a rank that does",
+          fmt::format("{}the others wait for {} in calls for messages, or behind a rank that does",
                       finding->why.empty() ? "" : "; ", RanksPhrase(finding->culprits));
       break;
     case Choice::kNoMembers:

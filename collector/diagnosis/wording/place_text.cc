@@ -29,7 +29,8 @@ std::string AwaitedText(const Trace& trace) {
     if (place.library.awaited < 0 || !place.Waits()) continue;
     if (++shown > kMaxShown) return text + ", and so on";
     std::vector<int32_t> ranks = place.library.also_awaited;
-    ranks.insert(ranks.begin(), place.library.awaited);
+    ranks.push_back(place.library.awaited);
+    Normalize(&ranks);
     text += fmt::format("{}rank {} {}for {}", shown == 1 ? "" : ", ", process.rank,
                         shown == 1 ? "waits " : "", RanksPhrase(ranks));
   }

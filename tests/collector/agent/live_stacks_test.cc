@@ -18,7 +18,8 @@ TEST(LiveStacksTest, EndedProcessHasNoStacks) {
   siginfo_t ended = {};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
   Symbolizer symbolizer;
-  EXPECT_TRUE(TakeLiveStacks(child, ProcessStartTicks(child), false, &symbolizer).stacks.empty());
+  EXPECT_TRUE(
+      TakeLiveStacks(child, ProcessStartTicks(child), false, false, &symbolizer).stacks.empty());
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 

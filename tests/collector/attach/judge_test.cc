@@ -271,6 +271,26 @@ TEST(AttachJudge, MissingRankDiedOnlyIfAllRanksAreLocal) {
   EXPECT_EQ(job.Judge().findings[0].kind, VerdictKind::kInconclusive);
 }
 
+TEST(AttachJudge, NoFindingIfAllRanksFinalizeAtTwoPlaces) {
+  ObservedJob job(3);
+  job.Rank(0, "MPI_Finalize < main a.c:5");
+  for (const int32_t rank : {1, 2}) job.Rank(rank, "MPI_Finalize < main a.c:7");
+  EXPECT_THAT(job.Judge().findings, IsEmpty());
+}
+
+// Rank 2 waits for both: for rank 0, which waits for it, and for rank 1.
+TEST(AttachJudge, RingThroughOneOfSeveralMessagesIsADeadlock) {
+  ObservedJob job(4);
+  job.Rank(0, "MPI_Recv < main a.c:5").Awaits(2);
+  job.Rank(1, kBarrier);
+  job.Rank(2, "MPI_Waitall < main a.c:7").Awaits(1).AwaitsAlso(0);
+  job.Rank(3, kBarrier);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pDeadlock);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(0, 2));
+}
+
 TEST(AttachJudge, RankInFinalizeWhileOthersWaitFinalizedEarly) {
   ObservedJob job(3);
   job.Rank(0, "MPI_Finalize < main a.c:50");
@@ -402,7 +422,7 @@ TEST(AttachJudge, RankWhoseMessagesTheOthersWaitForLeftTheLoop) {
   EXPECT_EQ(finding.kind, VerdictKind::kUnevenIterations);
   EXPECT_EQ(finding.certainty, Certainty::kSuspected);
   EXPECT_THAT(finding.culprits, ElementsAre(1));
-  EXPECT_THAT(finding.why, HasSubstr("the others wait for a message of rank 1"));
+  EXPECT_THAT(finding.why, HasSubstr("the others wait for rank 1 in calls for messages"));
 }
 
 // It went past the function of the exchange, or it did not send: no loop is left.

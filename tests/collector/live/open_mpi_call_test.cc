@@ -164,7 +164,7 @@ TEST_F(OpenMpiCall, AllRanksThatWaitallWaitsForAreKnown) {
     memory_.Put(kAnother + 480, known ? ProcessOf(0) : uint64_t{0});
     const std::vector<uint64_t> array = {kReceive, kLibnbc, kAnother, 0};
     for (size_t i = 0; i < array.size(); ++i) memory_.Put(kArray + 8 * i, array[i]);
-    for (const uint64_t request : {kReceive, kLibnbc, kAnother}) memory_.Put(request + 96, kSync);
+    for (const uint64_t request : {kReceive, kAnother}) memory_.Put(request + 96, kSync);
     frames_.clear();
     Frame("ompi_request_default_wait_all", kArray);
     Frame("PMPI_Waitall");
@@ -178,6 +178,10 @@ TEST_F(OpenMpiCall, AllRanksThatWaitallWaitsForAreKnown) {
       EXPECT_THAT(call->also_awaited, ElementsAre(3));
     }
     EXPECT_FALSE(call->of_collective);
+    // A collective that it waits for, too.
+    memory_.Put(kLibnbc + 96, kSync);
+    EXPECT_EQ(Read()->awaited, -1);
+    memory_.Put(kLibnbc + 96, uint64_t{0});
   }
 }
 

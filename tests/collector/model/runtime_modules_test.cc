@@ -6,9 +6,9 @@ namespace rollcall {
 namespace {
 
 TEST(RuntimeModules, AreRecognisedByTheirFileNames) {
-  EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/libpmix.so.2"), ModuleFamily::kTransport);
+  EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/libpmix.so.2"), ModuleFamily::kMpiRuntime);
   EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_tcp.so"),
-            ModuleFamily::kTransport);
+            ModuleFamily::kMpiRuntime);
   EXPECT_EQ(FamilyOf("libmpich.so.12"), ModuleFamily::kMpi);
   EXPECT_EQ(FamilyOf("libc.so.6"), ModuleFamily::kC);
   EXPECT_EQ(FamilyOf("/usr/lib/x86_64-linux-gnu/libc10.so"), ModuleFamily::kTorch);

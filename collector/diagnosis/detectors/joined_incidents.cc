@@ -1,0 +1,99 @@
+// Finds jobs that hang together with the jobs that they spawned (MPI 4.0, 11.8).
+//
+// The two sides of the intercommunicator between them are recorded as two communicators, of which
+// nothing says that they are one. So who waits for whom is not known across it. But if no rank of
+// any of the jobs is left outside MPI, and none has moved for the time that makes a rank stalled,
+// the message for which a rank of one job waits will not come from another job. Not if one of the
+// communicators leads to a job that was started separately (MPI_Comm_connect): that job may have no
+// trace.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collector/diagnosis/detectors/incident.h"
+
+namespace rollcall {
+namespace {
+
+bool WasMadeBySpawning(const Analysis& analysis, uint32_t communicator) {
+  const std::vector<Communicator>& all = analysis.trace.communicators;
+  for (size_t i = 0; communicator != kNoIndex && i < all.size(); ++i) {
+    switch (all[communicator].created_by) {
+      case Operation::kComm_spawn:
+      case Operation::kComm_spawn_multiple:
+      case Operation::kComm_get_parent:
+        return true;
+      default:
+        communicator = all[communicator].parent;
+    }
+  }
+  return false;
+}
+
+// The calls for which a process waits: the one that it is inside of, or those that made the
+// requests that it waits for.
+std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process) {
+  const OpenCall* open = analysis.graph.processes[process].open;
+  if (open == nullptr) return {};
+  if (open->event.member != kNoIndex) return {&open->event};
+  std::vector<const Event*> calls;
+  for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
+    const bool active = request.state == ring::RequestState::kActive && !request.cancelled;
+    if (active && request.event.member != kNoIndex && Contains(open->requests, request.uid)) {
+      calls.push_back(&request.event);
+    }
+  }
+  return calls;
+}
+
+bool LeadsOutside(const Analysis& analysis, const Event& call) {
+  return HasOutsiders(analysis.trace.communicators[analysis.CommunicatorOf(call)]);
+}
+
+// Inside MPI for long, without another thread that could act, and not for a job that was started
+// separately.
+bool CannotAct(const Analysis& analysis, uint32_t p) {
+  const ProcessView& view = analysis.graph.processes[p];
+  const Process& process = analysis.trace.processes[p];
+  const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
+  if (!one_thread && process.other_threads != OtherThreads::kWait) return false;
+  if (view.activity != Activity::kBlocked && view.activity != Activity::kLeft) return false;
+  const std::vector<const Event*> calls = AwaitedCalls(analysis, p);
+  return analysis.StoodStill(p) && !calls.empty() &&
+         std::all_of(calls.begin(), calls.end(), [&](const Event* call) {
+           return !LeadsOutside(analysis, *call) ||
+                  WasMadeBySpawning(analysis, analysis.CommunicatorOf(*call));
+         });
+}
+
+bool HasAllTraces(const World& world) {
+  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
+         !Contains(world.processes, kNoIndex);
+}
+
+}  // namespace
+
+void FindJoinedIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
+  const std::vector<World>& worlds = analysis.trace.worlds;
+  if (!incidents->empty() || worlds.size() < 2) return;
+  if (!std::all_of(worlds.begin(), worlds.end(), HasAllTraces)) return;
+  std::map<uint32_t, Incident> by_communicator;
+  for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
+    if (!CannotAct(analysis, p)) return;
+    for (const Event* call : AwaitedCalls(analysis, p)) {
+      if (GroupOf(analysis.KindOf(*call)) != CallGroup::kP2p || !LeadsOutside(analysis, *call)) {
+        continue;
+      }
+      Incident& incident = by_communicator[analysis.CommunicatorOf(*call)];
+      incident.what = Incident::What::kJoined;
+      incident.hangs = true;
+      incident.communicator = analysis.CommunicatorOf(*call);
+      incident.agreeing.push_back(p);
+      if (incident.agreeing_event == nullptr) incident.agreeing_event = call;
+      break;
+    }
+  }
+  for (auto& [communicator, incident] : by_communicator) incidents->push_back(std::move(incident));
+}
+
+}  // namespace rollcall
