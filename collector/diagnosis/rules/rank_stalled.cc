@@ -109,7 +109,8 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
                                         const Divergence&) {
   if (incident.what != Incident::What::kBehind) return std::nullopt;
   std::optional<Finding> finding = JudgeBehind(analysis, incident);
-  if (!finding || !MayBeIdle(analysis, incident)) return finding;
+  // When the time is up, the job should have ended: that a rank waits for work is no explanation.
+  if (!finding || analysis.options.time_is_up || !MayBeIdle(analysis, incident)) return finding;
   return AsIdle(analysis, incident, *std::move(finding));
 }
 
