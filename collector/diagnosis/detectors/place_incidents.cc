@@ -120,7 +120,11 @@ class PlaceFinder {
       } else if (messages) {
         const bool tie = MayBeLeftBehind(waiting);
         Add(What::kMessage, waiting, left).tie = tie;
-      } else if (calls > 1 && may_leave && of_messages.empty()) {
+      } else if (may_leave && !of_messages.empty()) {
+        // Whose messages are awaited is not known, and who left a call early may have sent them.
+        Processes others = Without(waiting_, of_messages);
+        Add(What::kMessage, std::move(of_messages), std::move(others)).tie = true;
+      } else if (calls > 1 && may_leave) {
         FindApart();
       } else {
         AddLeft(left, waiting);

@@ -222,7 +222,7 @@ Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
   }
   if (incident.tie) {
     finding.notes.emplace_back(
-        "the messages are those of a loop: which rank left it, or skipped a round, is not known");
+        "which rank should have sent them, left a loop too early or skipped a round is not known");
   }
   AddReducerNote(analysis, &finding);
   return finding;

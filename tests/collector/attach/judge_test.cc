@@ -523,6 +523,23 @@ TEST(AttachJudge, RanksThatLeftByAnExceptionAreNamedThoughTheyAreMost) {
   }
 }
 
+// It may have left the reduction after the messages of all ranks, and a receive of another may be
+// wrong.
+TEST(AttachJudge, RankThatFinalizesIsNotNamedIfItIsUnknownWhoseMessagesAreAwaited) {
+  for (const bool reduces : {true, false}) {
+    ObservedJob job(5);
+    job.Rank(0, reduces ? "MPI_Reduce < main a.c:45" : "MPI_Barrier < main a.c:45");
+    job.Rank(1, "MPI_Finalize < main a.c:50");
+    for (int rank = 2; rank < 5; ++rank) job.Rank(rank, "MPI_Sendrecv < main a.c:40");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    const auto named = reduces ? std::vector<int32_t>() : std::vector<int32_t>{1};
+    EXPECT_EQ(report.findings[0].culprits, named);
+    EXPECT_EQ(report.findings[0].kind,
+              reduces ? VerdictKind::kP2pUnmatched : VerdictKind::kFinalizedEarly);
+  }
+}
+
 // In each round of a loop, or only where an error ends the program.
 TEST(AttachJudge, CallOfAnErrorPathIsNoRoundOfALoop) {
   for (const bool conditional : {false, true}) {
