@@ -230,7 +230,7 @@ void AddLocks(const Analysis& analysis, const Incident& incident, Finding* findi
 
 Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
-  const std::string window = analysis.CommunicatorName(incident.communicator);
+  const std::string& window = analysis.CommunicatorName(incident.communicator);
   const std::string call = OperationName(finding.operation);
   if (incident.deviating.empty()) {
     finding.title = fmt::format("{} {} in {} on {}, and every other rank waits as well",

@@ -83,7 +83,9 @@ class SiteList {
           site.communicator = kNoIndex;  // it is not a call
           break;
         }
+        // A message that did not fit says more than the call that waited for it.
         if (record.ended_by && record.exit_call_path != kNoIndex &&
+            incident_.what != What::kMessageSize &&
             (view.open == nullptr || event != &view.open->event)) {
           // Perhaps in a function whose calls are not recorded.
           const std::string function = MpiFunction(analysis_.trace, record.exit_call_path);
