@@ -168,15 +168,18 @@ bool HasNoClass(const Trace& trace, const Process& process, ErrorClass error) {
          IsInInit(trace, process.open_calls.front());
 }
 
+bool IsInsideReportedCall(const Process& process) {
+  return process.exit_ns != kNoTime &&
+         std::any_of(process.open_calls.begin(), process.open_calls.end(),
+                     [&](const OpenCall& call) { return call.event.start_ns <= process.exit_ns; });
+}
+
 // MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
 // record: it is as if the process had exited with its class, as Open MPI's do.
 void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
-  if (process->flavor != ring::Flavor::kMpich) return;
-  const bool in_call =
-      process->exit_ns != kNoTime &&
-      std::any_of(process->open_calls.begin(), process->open_calls.end(),
-                  [&](const OpenCall& call) { return call.event.start_ns <= process->exit_ns; });
-  if (!in_call || !IsGone(*process) || !by_library) return;
+  if (process->flavor != ring::Flavor::kMpich || !IsInsideReportedCall(*process)) return;
+  if (!IsGone(*process)) process->reports_error_ns = process->exit_ns;
+  if (!IsGone(*process) || !by_library) return;
   const ErrorClass error =
       FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
           .error;

@@ -64,7 +64,13 @@ bool EndsAnother(const Process& cause, const Process& process) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
   }
-  if (!HasEnded(cause.end)) return false;
+  // MPICH's launcher kills the others as soon as it is told of an error, perhaps before the rank
+  // that had the error has exited.
+  if (!HasEnded(cause.end)) {
+    return cause.reports_error_ns != kNoTime &&
+           (process.end.at_ns == kNoTime ||
+            cause.reports_error_ns - process.end.at_ns < ClockErrorNs(cause, process));
+  }
   const bool before = cause.end.order < process.end.order;
   if (!InTheBlur(cause, process)) return before;
   // How `cause` ended was not observed.

@@ -42,6 +42,23 @@ end
             "rank-conditional-collective 1 #5");
 }
 
+// MPICH's launcher kills rank 2 because of an error of rank 1, which has not exited yet.
+TEST(MustNot, AccuseARankThatTheLauncherKilledForAnotherOne) {
+  const auto said = [](const std::string& report) {
+    return Said(R"(
+ranks 3
+0-2: Barrier @ main:10
+1: waits in Bcast root=1 1xMPI_INT @ main:12
+)" + report + R"(
+0,2: waits in Bcast root=1 1xMPI_INT @ main:14
+2: is-killed 9
+)");
+  };
+  EXPECT_EQ(said(""), "rank-died 2 #2");
+  EXPECT_EQ(said("1: reports-error 805950734 @ main:12 > MPIR_Err_return_comm[libmpich.so.12]"),
+            "nothing");
+}
+
 // Rank 2 was killed three seconds before the others, by clocks with a known error in ms. If the
 // difference is within that error, the order of the ends is unknown. Rank 1 was outside every call
 // while the others waited for it.
