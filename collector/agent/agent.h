@@ -196,7 +196,7 @@ class Agent {
   // A hang was found: journals the state of all processes.
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
-  // Whether this node has all ranks of the job of `of`, and none is hidden.
+  // Whether all ranks of the job of `of` run on this node, and the agent sees their processes.
   bool SeesAllRanks(const RingSample& of) const;
   void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();

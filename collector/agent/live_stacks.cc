@@ -22,9 +22,7 @@ namespace {
 constexpr auto kInterval = std::chrono::milliseconds(100);
 
 bool RunsUserCode(const LiveStack& stack) {
-  std::vector<const SourceFrame*> frames;
-  for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
-  const SourceFrame* user = InnermostUserFrame(frames);
+  const SourceFrame* user = InnermostUserFrame(stack.frames);
   return user != nullptr && user->line != 0 && !IsFrameworkFrame(*user);
 }
 
@@ -33,7 +31,7 @@ bool Runs(const ProcessState& process) {
                      [](const ThreadState& thread) { return thread.state == RunState::kRunning; });
 }
 
-// Whether a process with these threads of the user's waits for the world outside the job.
+// Whether a process waits for the world outside the job. `threads` are those that run user code.
 std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const ProcessState& state,
                                            const std::vector<ThreadActivity>& threads,
                                            bool all_here) {

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kCommunicatorWords = 64;
 constexpr size_t kRequestWords = 96;
 constexpr size_t kMaxRequests = 4096;
-// Of a request: the fields that all kinds of requests have.
+// The beginning of a request, which all kinds of requests share.
 constexpr size_t kCommonWords = 32;
 constexpr std::string_view kWait = "ompi_request_default_wait";
 constexpr size_t kMaxNameBytes = 64;  // MPI_MAX_OBJECT_NAME of Open MPI

@@ -157,6 +157,12 @@ const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& fra
   return frames.empty() ? nullptr : frames.front();
 }
 
+const SourceFrame* InnermostUserFrame(const std::vector<SourceFrame>& frames) {
+  std::vector<const SourceFrame*> pointers;
+  for (const SourceFrame& frame : frames) pointers.push_back(&frame);
+  return InnermostUserFrame(pointers);
+}
+
 std::string PlaceText(const SourceFrame& frame) {
   if (frame.line == 0) return frame.function;
   const size_t slash = frame.file.rfind('/');

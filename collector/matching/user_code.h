@@ -28,6 +28,8 @@ bool IsUserLine(const SourceFrame& frame);
 // Python frames before native ones; else the innermost one outside runtime modules; else the
 // innermost one. nullptr if there are no frames.
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames);
+// The same for a list of frames, which owns the result.
+const SourceFrame* InnermostUserFrame(const std::vector<SourceFrame>& frames);
 
 // "solver.c:88"; empty if unknown.
 std::string PlaceText(const SourceFrame& frame);

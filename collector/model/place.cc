@@ -1,5 +1,7 @@
 #include "collector/model/place.h"
 
+#include "collector/model/rank_set.h"
+
 namespace rollcall {
 
 std::string_view MeaningText(FrameMeaning meaning) {
@@ -35,6 +37,14 @@ bool LibraryCall::HasMember(int32_t rank) const {
     if (member_runs[i] <= rank && rank <= member_runs[i + 1]) return true;
   }
   return false;
+}
+
+std::vector<int32_t> LibraryCall::AllAwaited() const {
+  if (awaited < 0) return {};
+  std::vector<int32_t> all = also_awaited;
+  all.push_back(awaited);
+  Normalize(&all);
+  return all;
 }
 
 bool Place::Waits() const { return WaitsForRanks(meaning.meaning) && !IsLocal(kind()); }

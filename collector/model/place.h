@@ -90,6 +90,8 @@ struct LibraryCall {
   std::vector<int32_t> also_awaited = {};
 
   bool HasMember(int32_t rank) const;
+  // `awaited`, if it is known, and `also_awaited`; ascending, each once.
+  std::vector<int32_t> AllAwaited() const;
 };
 
 // A call site in a function of the stack. There is one for each function that is inlined at the

@@ -130,8 +130,8 @@ std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
   return {first, codes.end()};
 }
 
-// Whether exit() was called by the MPI library or its runtime; outside of every recorded call, for
-// a function of MPI, and not by the runtime for itself.
+// Whether the MPI library or its runtime called exit(). Outside of every recorded call, the runtime
+// also exits for itself: there, a function of the library has to be on the path.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   const std::span<const uint32_t> codes = BehindExit(trace, process.exit_call_path);
   if (codes.empty() || !IsOfMpi(FamilyOf(trace.codes[codes.front()].module_path))) return false;

@@ -13,6 +13,7 @@
 #ifndef ROLLCALL_COLLECTOR_MODEL_TRACE_H_
 #define ROLLCALL_COLLECTOR_MODEL_TRACE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -484,6 +485,13 @@ struct Trace {
   std::vector<Problem> problems;
   int64_t taken_at_ns = kNoTime;  // when the newest snapshot of a process was taken
 };
+
+// Whether every rank of the world has a trace.
+inline bool HasAllTraces(const World& world) {
+  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
+         std::find(world.processes.begin(), world.processes.end(), kNoIndex) ==
+             world.processes.end();
+}
 
 // The process of a rank; kNoIndex if its trace is missing, or if there is no such world or rank.
 inline uint32_t ProcessOf(const Trace& trace, uint32_t world, int32_t rank) {

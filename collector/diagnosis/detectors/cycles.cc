@@ -164,8 +164,8 @@ class CycleFinder {
   }
 
  private:
-  // Whether those inside called it in tasks of an executor, which `missing` does not run: no result
-  // will come that it waits for.
+  // Whether the ranks inside called the collective in tasks of an executor. `missing` runs no task,
+  // and waits for a result that will not come.
   bool IsCalledByTasks(const CollectiveNode& node, uint32_t missing) const {
     const Event* waiting = WaitingAt(node);
     const Event* stands = PlaceInOrder(analysis_, missing);

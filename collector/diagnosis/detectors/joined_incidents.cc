@@ -66,11 +66,6 @@ bool CannotAct(const Analysis& analysis, uint32_t p) {
          });
 }
 
-bool HasAllTraces(const World& world) {
-  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
-         !Contains(world.processes, kNoIndex);
-}
-
 }  // namespace
 
 void FindJoinedIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {

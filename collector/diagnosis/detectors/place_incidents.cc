@@ -254,6 +254,7 @@ class PlaceFinder {
     std::set<uint32_t> awaited;
     for (const uint32_t p : waiting) {
       const Processes more = AllAwaitedBy(p);
+      if (more.empty()) return {};
       awaited.insert(more.begin(), more.end());
     }
     if (awaited.contains(kNoIndex)) return {};
@@ -261,8 +262,8 @@ class PlaceFinder {
   }
 
   Processes AllAwaitedBy(uint32_t process) const {
-    Processes all = {AwaitedBy(process)};
-    for (const int32_t rank : analysis_.PlaceOf(process).library.also_awaited) {
+    Processes all;
+    for (const int32_t rank : analysis_.PlaceOf(process).library.AllAwaited()) {
       all.push_back(ProcessOf(analysis_.trace, 0, rank));
     }
     return all;

@@ -53,9 +53,8 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
 }
 
 bool NobodyCanAnswer(const Analysis& analysis, const World& world) {
-  return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
-         std::all_of(world.processes.begin(), world.processes.end(),
-                     [&](uint32_t p) { return p != kNoIndex && CannotAnswer(analysis, p); });
+  return HasAllTraces(world) && std::all_of(world.processes.begin(), world.processes.end(),
+                                            [&](uint32_t p) { return CannotAnswer(analysis, p); });
 }
 
 }  // namespace

@@ -66,12 +66,11 @@ bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes) 
   return !processes.empty() && std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
     const Place& place = *trace.processes[p].place;
     if (!IsOfMessages(place) || place.library.of_collective) return false;
-    const auto is_one = [&](int32_t rank) {
-      const uint32_t awaited = ProcessOf(trace, 0, rank);
-      return std::find(processes.begin(), processes.end(), awaited) != processes.end();
-    };
-    const std::vector<int32_t>& more = place.library.also_awaited;
-    return is_one(place.library.awaited) || std::any_of(more.begin(), more.end(), is_one);
+    const std::vector<int32_t> awaited = place.library.AllAwaited();
+    return std::any_of(awaited.begin(), awaited.end(), [&](int32_t rank) {
+      return std::find(processes.begin(), processes.end(), ProcessOf(trace, 0, rank)) !=
+             processes.end();
+    });
   });
 }
 

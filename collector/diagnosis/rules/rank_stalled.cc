@@ -38,10 +38,7 @@ void NoteUnreadable(const Analysis& analysis, const std::vector<uint32_t>& proce
 // The user's line at which the process waits for the world outside the job; nullptr if unknown.
 const SourceFrame* OutsideWaitLine(const Process& process) {
   for (const LiveStack& stack : process.live_stacks) {
-    if (stack.tid != process.outside_wait->tid) continue;
-    std::vector<const SourceFrame*> frames;
-    for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
-    return InnermostUserFrame(frames);
+    if (stack.tid == process.outside_wait->tid) return InnermostUserFrame(stack.frames);
   }
   return nullptr;
 }

@@ -26,11 +26,9 @@ std::string AwaitedText(const Trace& trace) {
   int shown = 0;
   for (const Process& process : trace.processes) {
     const Place& place = *process.place;
-    if (place.library.awaited < 0 || !place.Waits()) continue;
+    const std::vector<int32_t> ranks = place.library.AllAwaited();
+    if (ranks.empty() || !place.Waits()) continue;
     if (++shown > kMaxShown) return text + ", and so on";
-    std::vector<int32_t> ranks = place.library.also_awaited;
-    ranks.push_back(place.library.awaited);
-    Normalize(&ranks);
     text += fmt::format("{}rank {} {}for {}", shown == 1 ? "" : ", ", process.rank,
                         shown == 1 ? "waits " : "", RanksPhrase(ranks));
   }

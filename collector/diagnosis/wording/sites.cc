@@ -164,9 +164,7 @@ class SiteList {
     site->live = !process.live_stacks.empty();
     // The main thread's stack comes first; threads of the library have no user frame.
     for (const LiveStack& stack : process.live_stacks) {
-      std::vector<const SourceFrame*> frames;
-      for (const SourceFrame& frame : stack.frames) frames.push_back(&frame);
-      const SourceFrame* user = InnermostUserFrame(frames);
+      const SourceFrame* user = InnermostUserFrame(stack.frames);
       if (user == nullptr || user->line == 0 || IsFrameworkFrame(*user)) continue;
       site->frame = *user;
       site->call_path = kNoIndex;
