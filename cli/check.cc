@@ -219,8 +219,8 @@ class Check {
         how = end.signal != 0
                   ? "the job itself was ended by " + SignalName(end.signal)
                   : fmt::format("the job itself ended with exit code {}", job.exit_code);
-        if (end.passed_on != 0) {
-          how += fmt::format(" after check had passed on {}", SignalName(end.passed_on));
+        if (end.asked_to_stop != 0) {
+          how += fmt::format(" after check had received {}", SignalName(end.asked_to_stop));
         }
       }
       PrintLine(fmt::format("check failed: {}{}", how, tail));

@@ -1,7 +1,7 @@
 #include "collector/launch/launcher.h"
 
+#include <signal.h>
 #include <spawn.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,51 +12,6 @@
 #include "collector/launch/job_environment.h"
 
 namespace rollcall {
-namespace {
-
-constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                             SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
-// Ignored rather than blocked: a blocked signal would stay pending for the thread that wrote, and
-// end this process at its exit.
-constexpr int kIgnored[] = {SIGPIPE, SIGXFSZ};
-
-}  // namespace
-
-SignalGate::SignalGate() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : kPassedOn) sigaddset(&set, number);
-  sigaddset(&set, SIGCHLD);
-  // The parent may have left SIGCHLD ignored; the launcher's status would then be lost.
-  child_ignored_ = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
-  sigemptyset(&before_.defaults);
-  for (const int number : kIgnored) {
-    if (signal(number, SIG_IGN) != SIG_IGN) sigaddset(&before_.defaults, number);
-  }
-  pthread_sigmask(SIG_BLOCK, &set, &before_.mask);
-  fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-SignalGate::~SignalGate() {
-  close(fd_);
-  Restore();
-}
-
-void SignalGate::Restore() const {
-  for (const int number : kIgnored) {
-    if (sigismember(&before_.defaults, number) == 1) signal(number, SIG_DFL);
-  }
-  if (child_ignored_) signal(SIGCHLD, SIG_IGN);
-  pthread_sigmask(SIG_SETMASK, &before_.mask, nullptr);
-}
-
-std::optional<SignalGate::Taken> SignalGate::Take() {
-  signalfd_siginfo info;
-  if (read(fd_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
-  return Taken{.number = static_cast<int>(info.ssi_signo),
-               .from_terminal = info.ssi_code == SI_KERNEL};
-}
-
 bool Launcher::Start(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment,
                      const SignalGate::Before& signals, int* error, int standard_input) {
@@ -102,6 +57,8 @@ void Launcher::Signal(int number) const {
   // It is not reaped yet, so the pid has not been reused.
   if (pid_ > 0 && !status_.has_value()) kill(pid_, number);
 }
+
+bool Launcher::InThisGroup() const { return pid_ > 0 && getpgid(pid_) == getpgrp(); }
 
 std::optional<int> Launcher::Poll() {
   if (!status_.has_value()) {

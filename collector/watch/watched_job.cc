@@ -43,6 +43,9 @@ constexpr int64_t kGraceNs = 5'000'000'000;
 // was seen to crash Open MPI 4.1.4's launcher.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
 
+// Time between two looks at a job that is being ended.
+constexpr int64_t kEndStepNs = 100'000'000;
+
 // Time for the command of --on-hang after the end of the job.
 constexpr int64_t kCommandNs = 30'000'000'000;
 
@@ -214,16 +217,16 @@ void WatchedJob::NoteInterrupted(bool by_rollcall) {
   });
 }
 
-void WatchedJob::ForwardSignal(const SignalGate::Taken& taken) {
-  const bool asks_to_stop = taken.number == SIGINT || taken.number == SIGTERM ||
-                            taken.number == SIGHUP || taken.number == SIGQUIT;
-  if (asks_to_stop) {
-    passed_on_ = taken.number;
-    NoteInterrupted(/*by_rollcall=*/false);
-    Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
-  }
-  if (!taken.from_terminal) launcher_.Signal(taken.number);
-  if (taken.number == SIGTSTP && taken.from_terminal) raise(SIGSTOP);
+void WatchedJob::OnSignal(int number) {
+  if (number != SIGINT && number != SIGTERM && number != SIGHUP && number != SIGQUIT) return;
+  asked_to_stop_ = number;
+  NoteInterrupted(/*by_rollcall=*/false);
+  Journal(journal::StopRequest{.at_ns = Now(CLOCK_REALTIME)});
+}
+
+void WatchedJob::PassOn(const SignalGate::Decided& signal) {
+  if (!signal.to_group || !launcher_.InThisGroup()) launcher_.Signal(signal.number);
+  if (signal.to_group && signal.number == SIGTSTP) raise(SIGSTOP);
 }
 
 void WatchedJob::RequestEnd(const Report& report, const std::string& why) {
@@ -292,8 +295,9 @@ void WatchedJob::FinishCommand() {
     }
     pollfd signals{gate_.fd(), POLLIN, 0};
     poll(&signals, 1, 100);
-    while (const auto taken = gate_.Take()) {
-      if (taken->number != SIGCHLD && !taken->from_terminal) command_->Signal(taken->number);
+    while (gate_.Take()) continue;
+    for (const SignalGate::Decided& signal : gate_.TakeDecided()) {
+      if (!signal.to_group) command_->Signal(signal.number);  // it is in the group
     }
   }
   if (*status != 0) {
@@ -327,9 +331,8 @@ void WatchedJob::EndJob() {
 WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
   int64_t deadline = time_limit_ns < 0 ? -1 : Now(CLOCK_MONOTONIC) + time_limit_ns;
   for (;;) {
-    while (const auto taken = gate_.Take()) {
-      if (taken->number != SIGCHLD) ForwardSignal(*taken);
-    }
+    while (const std::optional<int> number = gate_.Take()) OnSignal(*number);
+    for (const SignalGate::Decided& signal : gate_.TakeDecided()) PassOn(signal);
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
       // The launcher was killed by someone else, and its ranks end with it.
@@ -340,7 +343,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       }
       return {.exit_code = ExitCodeOf(*status),
               .signal = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0,
-              .passed_on = passed_on_,
+              .asked_to_stop = asked_to_stop_,
               .by_rollcall = ended,
               .timed_out = ended && timed_out_};
     }
@@ -351,7 +354,10 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     if (command_requested_.exchange(false)) StartCommand();
     if (end_requested_) EndJob();
     pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-    poll(entries, 2, end_requested_ ? 100 : deadline < 0 ? -1 : MillisecondsUntil(deadline));
+    std::optional<int64_t> next = gate_.next_ns();
+    if (deadline >= 0) next = std::min(next.value_or(deadline), deadline);
+    if (end_requested_) next = Now(CLOCK_MONOTONIC) + kEndStepNs;
+    poll(entries, 2, next ? MillisecondsUntil(*next) : -1);
     uint64_t count;
     if (read(wake_fd_, &count, sizeof(count)) < 0) continue;
   }

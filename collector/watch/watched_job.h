@@ -14,6 +14,7 @@
 
 #include "collector/import/journal.h"
 #include "collector/launch/launcher.h"
+#include "collector/launch/signal_gate.h"
 #include "collector/live/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
@@ -71,15 +72,15 @@ class WatchedJob {
   void RunBare(const std::string& problem);
 
   struct End {
-    int exit_code = 0;  // the launcher's, or 128 + the signal that ended it
-    int signal = 0;     // that signal
-    int passed_on = 0;  // the last signal that asked this process to stop; 0: none
+    int exit_code = 0;      // the launcher's, or 128 + the signal that ended it
+    int signal = 0;         // that signal
+    int asked_to_stop = 0;  // the last signal that asked this process to stop; 0: none
     bool by_rollcall = false;
     bool timed_out = false;
   };
-  // Waits until the launcher has ended, and forwards signals to it. The job is ended after
-  // `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s by SIGKILL, and
-  // finally by SIGKILL to ranks that are left behind.
+  // Waits until the launcher has ended, and passes on the signals that it has not got. The job is
+  // ended after `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s by
+  // SIGKILL, and finally by SIGKILL to ranks that are left behind.
   End Wait(int64_t time_limit_ns = -1);
   // A command to run because of a report, beside the job.
   struct HangCommand {
@@ -110,7 +111,8 @@ class WatchedJob {
   void SetEndRequest(bool launcher_may_act, const std::string& why);
   void Wake();
   void EndForTimeLimit();
-  void ForwardSignal(const SignalGate::Taken& taken);
+  void OnSignal(int number);
+  void PassOn(const SignalGate::Decided& signal);
   // Processes that end from now on are taken to end because of the interruption.
   void NoteInterrupted(bool by_rollcall);
   void EndJob();
@@ -142,7 +144,7 @@ class WatchedJob {
   std::atomic<bool> command_requested_ = false;
   HangCommand hang_command_;  // written before command_requested_ is set, read after it is seen
   std::optional<Launcher> command_;
-  int passed_on_ = 0;
+  int asked_to_stop_ = 0;
   bool timed_out_ = false;
   int64_t end_seen_ns_ = 0;
   int64_t end_begun_ns_ = 0;

@@ -51,7 +51,7 @@ TEST_F(CheckTest, NamesTheSignalThatEndedTheJob) {
   const std::string asked = "trap 'exit 1' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
   EXPECT_THAT(
       Check({}, {"sh", "-c", asked}).err,
-      HasSubstr("the job itself ended with exit code 1 after check had passed on SIGTERM\n"));
+      HasSubstr("the job itself ended with exit code 1 after check had received SIGTERM\n"));
 }
 
 TEST_F(CheckTest, TimeoutEndsTheJob) {
