@@ -22,6 +22,7 @@
 #include "cli/command.h"
 #include "cli/outputs.h"
 #include "cli/report_output.h"
+#include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
 #include "collector/check/policy.h"
@@ -86,6 +87,7 @@ class Check {
                job_.RequestEnd(report, "it hangs");
              },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
+         .on_time_up = [this] { unrecorded_->Look(); },
          .evidence = bundle_.ForMonitor()},
         &problem);
     bool no_room = false;
@@ -95,7 +97,10 @@ class Check {
       PrintLine(problem);
       return kUsage;
     }
+    unrecorded_.emplace(Unrecorded());
     const WatchedJob::End end = job_.Wait(TimeLimitNs());
+    unrecorded_->Stop();
+    if (end.by_rollcall) unrecorded_->KillRanks();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     return Conclude(end, {.command = options_.watch.command,
                           .exit_code = end.exit_code,
@@ -122,6 +127,18 @@ class Check {
   void SeeDue(const Report& report) {
     const std::lock_guard lock(mutex_);
     if (seen_) seen_->report.no_progress_ns = report.no_progress_ns;
+  }
+
+  UnrecordedJob::Options Unrecorded() {
+    UnrecordedJob::Options options = UnrecordedOptions(options_.watch, job_);
+    options.on_report = [this](const Trace& trace, const Report& report) {
+      // The job may go on for ever, and the report is printed at its end.
+      for (const Finding& finding : report.findings) PrintLine("suspected: " + finding.title);
+      const std::lock_guard lock(mutex_);
+      stacks_ = Verdict{.trace = trace, .report = report};
+    };
+    options.on_withdrawal = [](const Trace&, const Report&) { PrintLine(kStacksWithdrawn); };
+    return options;
   }
 
   // Removes withdrawn findings, as if they had never been found.
@@ -153,6 +170,9 @@ class Check {
   Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
     const std::lock_guard lock(mutex_);
     if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
+    const bool stood_still = unrecorded_->stands_still() && !final->ranks_seen;
+    const bool well = !end.by_rollcall && end.exit_code == 0;
+    if (stood_still && stacks_ && !well) return std::move(*stacks_);
     Verdict last{.trace = std::move(final->trace),
                  .report = std::move(final->report),
                  .diagnose = OfTheEnd(end),
@@ -170,7 +190,8 @@ class Check {
     service::Monitor::Final final =
         job_.Finish({.diagnose = OfTheEnd(end), .name_code = !options_.outputs.empty()});
     const bool ranks_seen = final.ranks_seen;
-    const std::string unrecorded = job_.Unrecorded(end, ranks_seen);
+    const std::string what_ran = unrecorded_->Text();
+    const std::string unrecorded = job_.Unrecorded(end, ranks_seen, what_ran);
     const Verdict verdict = Judged(&final, end);
     std::vector<std::string> unused;
     Judgement judgement{.rulings = Judge(verdict.report, policy_, &unused),
@@ -181,8 +202,11 @@ class Check {
     }
     const bool written = Show(verdict, judgement);
     for (const std::string& line : unused) PrintLine(line);
-    job_.Close(end, judgement.Fails());
-    if (ranks_seen && !unrecorded.empty()) PrintLine(unrecorded);
+    job_.Close(end, judgement.Fails() && ranks_seen);
+    // Otherwise in the last line.
+    const bool failed = judgement.Fails() || end.exit_code != 0;
+    const bool here = ranks_seen || end.by_rollcall || (failed && !what_ran.empty());
+    if (here && !unrecorded.empty()) PrintLine(unrecorded);
     const int code = Summary(judgement, end, ranks_seen ? "" : unrecorded);
     return written ? code : kUsage;
   }
@@ -226,10 +250,11 @@ class Check {
       PrintLine(fmt::format("check failed: {}{}", how, tail));
       return kJobFailed;
     }
-    if (!no_ranks.empty() && !options_.allow_no_ranks) {
+    if (!no_ranks.empty() && !options_.allow_no_ranks && !unrecorded_->made_no_calls()) {
       PrintLine(fmt::format("check failed: {} (--allow-no-ranks permits it)", no_ranks));
       return kUsage;
     }
+    if (!no_ranks.empty()) tail += "; " + no_ranks;
     PrintLine("check passed" + tail);
     return kNothingFound;
   }
@@ -238,8 +263,10 @@ class Check {
   const Policy policy_;
   std::mutex mutex_;
   std::optional<Verdict> seen_;
+  std::optional<Verdict> stacks_;  // of ranks that do not record
   BundleOutput bundle_;
-  WatchedJob job_;  // last: its callbacks use the others
+  WatchedJob job_;  // its callbacks use those above
+  std::optional<UnrecordedJob> unrecorded_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // process becomes the launcher.
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/bundle_output.h"
 #include "cli/command.h"
 #include "cli/report_output.h"
+#include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
 
@@ -70,7 +72,9 @@ class Run {
     }
     if (bare) job_.RunBare(problem);
     if (!runs) return kUsage;
+    unrecorded_.emplace(Unrecorded());
     WatchedJob::End end = job_.Wait();
+    unrecorded_->Stop();
     if (end.by_rollcall) end.exit_code = kEndedByRollcall;
     Conclude(end);
     return end.exit_code;
@@ -82,13 +86,27 @@ class Run {
     return options_.on_hang.starts_with(kExec) ? options_.on_hang.substr(kExec.size()) : "";
   }
   std::function<void(const Report&)> OnDue();
+  UnrecordedJob::Options Unrecorded();
   void Conclude(const WatchedJob::End& end);
 
   const RunOptions options_;
   ReportOutput output_;
   BundleOutput bundle_;
-  WatchedJob job_;  // last: its callbacks use the others
+  WatchedJob job_;  // its callbacks use those above
+  std::optional<UnrecordedJob> unrecorded_;
 };
+
+UnrecordedJob::Options Run::Unrecorded() {
+  UnrecordedJob::Options options = UnrecordedOptions(options_.watch, job_);
+  options.on_report = [this](const Trace& trace, const Report& report) {
+    output_.Print(trace, report, /*job_ended=*/false);
+  };
+  options.on_withdrawal = [this](const Trace& trace, const Report& report) {
+    PrintLine(kStacksWithdrawn);
+    output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
+  };
+  return options;
+}
 
 std::function<void(const Report&)> Run::OnDue() {
   if (options_.on_hang == "kill") {
@@ -111,9 +129,13 @@ void Run::Conclude(const WatchedJob::End& end) {
     output_.Print(final.trace, final.report, /*job_ended=*/true);
     bundle_.Write(final.report, final.evidence);
   } else {
-    output_.Store(final.trace, final.report, /*job_ended=*/true, final.any_findings);
+    const bool stood_still = unrecorded_->stands_still() && !final.ranks_seen;
+    const bool went_on = stood_still && end.exit_code == 0;
+    if (went_on) PrintLine(kStacksWithdrawn);
+    output_.Store(final.trace, final.report, /*job_ended=*/true,
+                  final.any_findings || (stood_still && !went_on));
   }
-  const std::string unrecorded = job_.Unrecorded(end, final.ranks_seen);
+  const std::string unrecorded = job_.Unrecorded(end, final.ranks_seen, unrecorded_->Text());
   if (!unrecorded.empty()) PrintLine(unrecorded);
   job_.Close(end, final.any_findings);
 }

@@ -36,4 +36,16 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
   parser->StopAtFirstPositional();
 }
 
+UnrecordedJob::Options UnrecordedOptions(const WatchSettings& settings, const WatchedJob& job) {
+  return {.command = settings.command,
+          .launcher = job.launcher(),
+          .run_directory = job.directory(),
+          .stall_after_ns = settings.Times().stall_after_ns,
+          .take_stacks = !settings.no_stacks,
+          .recorded = [&job] { return job.ranks_seen(); },
+          .interrupted = [&job] { return job.interrupted(); },
+          .on_report = {},
+          .on_withdrawal = {}};
+}
+
 }  // namespace rollcall

@@ -3,6 +3,7 @@
 #define ROLLCALL_CLI_WATCH_OPTIONS_H_
 
 #include "cli/argument_parser.h"
+#include "cli/unrecorded_job.h"
 #include "collector/watch/watched_job.h"
 
 namespace rollcall {
@@ -11,6 +12,9 @@ namespace rollcall {
 // --data-scope and the command after --.
 // `settings` must outlive Parse().
 void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings);
+
+// For a job that was started, which must outlive it. The callbacks for reports are the caller's.
+UnrecordedJob::Options UnrecordedOptions(const WatchSettings& settings, const WatchedJob& job);
 
 }  // namespace rollcall
 

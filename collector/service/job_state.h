@@ -6,6 +6,7 @@
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -142,7 +143,7 @@ class JobState {
   // By process: keys of communicators and numbers of calls with NaN or infinity.
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> non_finite_;
   uint64_t mismatches_ = 0;  // fingerprint of those found; 0 if none
-  bool ever_seen_ = false;
+  std::atomic<bool> ever_seen_ = false;
 };
 
 // When to diagnose again. While some ranks compute, diagnoses take at most a tenth of the time;

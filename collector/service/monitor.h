@@ -111,6 +111,9 @@ class Monitor : public AgentHandler {
   // Thread-safe. The job is being ended, or the user has asked it to stop: what the ranks do from
   // now on withdraws no verdict.
   void NoteInterrupted() { interrupted_ = true; }
+  bool interrupted() const { return interrupted_; }
+  // Thread-safe. Some rank has been recorded.
+  bool ranks_seen() const { return state_.ever_seen(); }
   // Thread-safe. Diagnoses once at once, reports as usual, and then calls `then` on the monitor's
   // thread. After that, the digests and journals of the agents say for every process whether it is
   // still.

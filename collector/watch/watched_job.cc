@@ -144,6 +144,7 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
                        .at_ns = Now(CLOCK_REALTIME)});
   service::SilenceGrpc();
   bundles_ = static_cast<bool>(callbacks.evidence.write);
+  on_time_up_ = callbacks.on_time_up;
   monitor_ = std::make_unique<service::Monitor>(
       service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
@@ -309,7 +310,10 @@ void WatchedJob::FinishCommand() {
 // Diagnoses the job a last time before all processes are killed.
 void WatchedJob::EndForTimeLimit() {
   timed_out_ = true;
-  monitor_->DiagnoseNow([this] { SetEndRequest(/*launcher_may_act=*/false, "its time is up"); });
+  monitor_->DiagnoseNow([this] {
+    if (on_time_up_) on_time_up_();
+    SetEndRequest(/*launcher_may_act=*/false, "its time is up");
+  });
 }
 
 // Called repeatedly until the launcher has ended.
@@ -383,7 +387,7 @@ std::string WatchedJob::TraceLocationText() const {
       bundles_ ? "" : "  (--bundle FILE packs them into one file to analyze)");
 }
 
-std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
+std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen, const std::string& what_ran) {
   std::promise<std::map<std::string, uint64_t>> promise;
   agent_->Post([&promise](agent::Agent& agent) { promise.set_value(agent.refusals()); });
   const std::map<std::string, uint64_t> refusals = promise.get_future().get();
@@ -393,7 +397,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen) {
                            count == 1 ? "" : "s", reason);
   }
   if (ranks_seen) return reasons;
-  std::string why = reasons;
+  std::string why = reasons.empty() ? what_ran : reasons;
   if (why.empty() && end.by_rollcall) {
     why = "the job was ended before any rank initialized MPI, or the program is linked statically";
   } else if (why.empty() && end.signal != 0) {

@@ -52,6 +52,8 @@ class WatchedJob {
     OnReport on_update;
     std::function<void(const Report&)> on_due = {};
     std::function<void(const service::Withdrawal&)> on_withdrawal = {};
+    // On another thread: the job's time is up, and it is ended when this returns.
+    std::function<void()> on_time_up = {};
     service::EvidenceOptions evidence;  // without `write` no bundle is wanted
   };
 
@@ -66,6 +68,13 @@ class WatchedJob {
   // Starts the launcher. On failure returns false, with the reason in `problem`; `no_room`: because
   // there may be no further process.
   bool Start(bool* no_room, std::string* problem);
+
+  // After Start().
+  pid_t launcher() const { return launcher_.pid(); }
+  const std::string& directory() const { return directory_.path(); }
+  // Thread-safe: some rank has been recorded; the job is being ended, or was asked to stop.
+  bool ranks_seen() const { return monitor_->ranks_seen(); }
+  bool interrupted() const { return monitor_->interrupted(); }
 
   // After one of these has failed: says so, and replaces this process by the launcher, so that the
   // job is what it would be without rollcall. On failure prints the reason and returns.
@@ -100,8 +109,9 @@ class WatchedJob {
   // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
-  // to report. Call after Finish() and before Close().
-  std::string Unrecorded(const End& end, bool ranks_seen);
+  // to report. `what_ran`: what is known if no rank was recorded; may be empty. Call after Finish()
+  // and before Close().
+  std::string Unrecorded(const End& end, bool ranks_seen, const std::string& what_ran);
   // Journals the end, and keeps or removes the files on disk; call after Finish().
   void Close(const End& end, bool any_findings);
 
@@ -138,6 +148,7 @@ class WatchedJob {
   std::unique_ptr<AgentThread> agent_;
   std::vector<std::string> hosts_;  // hosts of the final diagnosis
   bool bundles_ = false;
+  std::function<void()> on_time_up_;
   std::atomic<bool> launcher_may_act_ = false;
   std::atomic<bool> end_requested_ = false;
   std::string end_why_;  // written before end_requested_ is set, read after it is seen

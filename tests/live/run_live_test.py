@@ -23,6 +23,7 @@ import cases_run
 import cases_shm
 import cases_signals
 import cases_top
+import cases_unrecorded
 import cases_users
 import live
 
@@ -30,7 +31,7 @@ SKIPPED = 77
 
 CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_idle.CASES, **cases_launch.CASES, **cases_memory.CASES,
          **cases_run.CASES, **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
-         **cases_users.CASES, **cases_signals.CASES, **cases_messages.CASES}
+         **cases_users.CASES, **cases_messages.CASES, **cases_signals.CASES, **cases_unrecorded.CASES}
 
 
 def main():

@@ -184,8 +184,9 @@ void AddPlaceNotes(const Analysis& analysis, Finding* finding) {
   }
   const bool cores = analysis.trace.evidence == Trace::Evidence::kCores;
   finding->notes.push_back(
-      fmt::format("derived from the stacks alone, {}; `rollcall run` compares the calls themselves",
-                  cores ? "sampled once: a rank may still have been moving" : "from two samples"));
+      fmt::format("derived from the stacks alone, {}{}",
+                  cores ? "sampled once: a rank may still have been moving" : "from two samples",
+                  kRecordTheCalls));
 }
 
 void AddPlaceNotes(const Analysis& analysis, Report* report) {

@@ -3,6 +3,7 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PLACE_TEXT_H_
 
 #include <string>
+#include <string_view>
 
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/verdict/finding.h"
@@ -24,7 +25,10 @@ std::string CommunicatorText(const LibraryCall& call);
 Site SiteOfPlace(const Analysis& analysis, const Incident& incident, uint32_t process,
                  bool culprit);
 
-// Notes what the stacks of the job show besides, and what they cannot show.
+// Notes what the stacks of the job show besides, and what they cannot show. A note ends in
+// kRecordTheCalls, which is no advice for a job that rollcall has started.
+inline constexpr std::string_view kRecordTheCalls =
+    "; `rollcall run` compares the calls themselves";
 void AddPlaceNotes(const Analysis& analysis, Finding* finding);
 
 // For the report: ranks that are missing, and why nothing is found.
