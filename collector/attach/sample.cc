@@ -147,7 +147,9 @@ RankSample TakeSample(const ProcSource& proc, const JobRank& rank, int32_t world
   CallingThreads threads = {.waiting = {own_tid(*representative)},
                             .called = {own_tid(*representative)}};
   for (const ThreadSample& thread : sample.threads) {
-    if (IsOfLibrary(thread)) threads.waiting.insert(own_tid(thread));
+    // Who is in a call of MPI holds Python's lock, unless another thread does, which is judged.
+    const bool needs_gil = WaitsForRanks(meaning.meaning) && WaitsForGil(thread);
+    if (IsOfLibrary(thread) || needs_gil) threads.waiting.insert(own_tid(thread));
   }
   sample.other_threads =
       SampleOtherThreads(proc, rank.pid, OwnNumber(proc, directory), rank.start_ticks, threads);

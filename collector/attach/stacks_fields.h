@@ -191,7 +191,9 @@ struct FieldsOf<LibraryCall> {
                  F("member_runs", &LibraryCall::member_runs, kMaxMemberRuns),
                  F("of_collective", &LibraryCall::of_collective, 1),
                  F("awaited", &LibraryCall::awaited, kMaxStackRank),
-                 F("also_awaited", &LibraryCall::also_awaited, kMaxAlsoAwaited));
+                 F("also_awaited", &LibraryCall::also_awaited, kMaxAlsoAwaited),
+                 F("answered", &LibraryCall::answered, kMaxAlsoAwaited),
+                 F("outside", &LibraryCall::outside, 1));
 };
 
 template <>

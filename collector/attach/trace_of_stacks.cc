@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -75,6 +76,30 @@ bool MayHaveMovedData(const ObservedRank& rank) {
   constexpr uint64_t kHeartbeats = 4096;  // bytes
   return has_some && (!rank.first.io_bytes || !rank.second.io_bytes ||
                       *rank.second.io_bytes - *rank.first.io_bytes > kHeartbeats);
+}
+
+// Whether a thread that waits for Python's lock did something else in the first sample, or was
+// elsewhere. One that has the lock in between goes on at once.
+bool MayGetGil(const ObservedRank& rank) {
+  const auto stays = [&](const ThreadSample& thread) {
+    const auto before =
+        std::find_if(rank.first.threads.begin(), rank.first.threads.end(),
+                     [&](const ThreadSample& other) { return other.tid == thread.tid; });
+    if (before == rank.first.threads.end() || !WaitsForGil(*before)) return false;
+    const auto own = [](const ThreadSample& of) {
+      return std::span(of.frames).subspan(FirstOwnFrame(MeaningOf(FramesOf(of))));
+    };
+    const auto same = [](const LiveFrame& a, const LiveFrame& b) {
+      return SamePlace(a, b) && (a.frame.language != Language::kPython || a.digest == b.digest);
+    };
+    const std::span now = own(thread);
+    const std::span then = own(*before);
+    return std::equal(now.begin(), now.end(), then.begin(), then.end(), same);
+  };
+  const std::vector<ThreadSample>& threads = rank.second.threads;
+  return std::any_of(threads.begin(), threads.end(), [&](const ThreadSample& thread) {
+    return WaitsForGil(thread) && !stays(thread);
+  });
 }
 
 // Whether all registers and the whole stack were the same as before at some moment.
@@ -218,8 +243,8 @@ class Builder {
       place->ended = !place->gone;
       return;
     }
-    place->may_act =
-        observed.second.other_threads != OtherThreads::kWait || MayHaveMovedData(observed);
+    place->may_act = observed.second.other_threads != OtherThreads::kWait ||
+                     MayHaveMovedData(observed) || MayGetGil(observed);
     StackMeaning first_meaning;
     const ThreadSample* first = Representative(observed.first, &first_meaning);
     const ThreadSample* second = Representative(observed.second, &place->meaning);
@@ -237,6 +262,8 @@ class Builder {
     place->timed = place->meaning.meaning == FrameMeaning::kSleep;
     if (place->timed) SetSleeper(*second, place);
     SetPlace(observed, *second, place);
+    const ThreadSample& main = observed.second.threads.front();
+    place->main_needs_gil = &main != second && WaitsForGil(main);
     if (first == nullptr) return;
     place->stillness = Compare(observed, *first, first_meaning, *second, place->meaning);
     if (second->call) place->library = *second->call;
@@ -401,6 +428,10 @@ const ThreadSample* Representative(const RankSample& sample, StackMeaning* meani
     *meaning = own;
   }
   return chosen;
+}
+
+bool WaitsForGil(const ThreadSample& thread) {
+  return MeaningOf(FramesOf(thread)).meaning == FrameMeaning::kGil;
 }
 
 bool IsOfLibrary(const ThreadSample& thread) {

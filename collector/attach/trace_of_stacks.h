@@ -21,6 +21,9 @@ const ThreadSample* Representative(const RankSample& sample, StackMeaning* meani
 // calls.
 bool IsOfLibrary(const ThreadSample& thread);
 
+// Whether the thread waits for Python's global interpreter lock.
+bool WaitsForGil(const ThreadSample& thread);
+
 // One process for each observed rank, in their order, with its place (that of Representative()) and
 // all threads as live stacks. `host` is the host of the ranks that name none. Without the sources.
 Trace TraceOfStacks(const FoundJob& job, const std::string& host,

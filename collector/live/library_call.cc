@@ -17,6 +17,8 @@ bool Merge(const LibraryCall& other, LibraryCall* call) {
   if (call->communicator.empty()) call->communicator = other.communicator;
   if (call->member_runs.empty()) call->member_runs = other.member_runs;
   call->of_collective |= other.of_collective;
+  if (call->answered.empty()) call->answered = other.answered;
+  call->outside |= other.outside;
   if (call->awaited < 0) {
     call->awaited = other.awaited;
     call->also_awaited = other.also_awaited;

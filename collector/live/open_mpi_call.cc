@@ -154,61 +154,80 @@ void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCa
 
 // A point-to-point request contains the entry of the peer process, preceded by the peer's rank in
 // the communicator and the tag.
-int32_t OpenMpiObjects::PeerOf(uint64_t request, const Communicator& communicator) const {
+uint64_t OpenMpiObjects::PeerOf(uint64_t request) {
+  const Communicator* communicator = CommunicatorOf(request);
+  if (communicator == nullptr) return 0;
+  const std::vector<uint64_t>& peers = communicator->peers;
   const std::vector<uint64_t> words = Words(request, kRequestWords);
   for (size_t i = 1; i < words.size(); ++i) {
     const auto peer = static_cast<int32_t>(words[i - 1]);
-    if (words[i] == 0 || peer < 0 || static_cast<size_t>(peer) >= communicator.peers.size() ||
-        communicator.peers[static_cast<size_t>(peer)] != words[i]) {
-      continue;
-    }
-    return WorldRank(words[i]);
+    const bool fits = words[i] != 0 && peer >= 0 && static_cast<size_t>(peer) < peers.size() &&
+                      peers[static_cast<size_t>(peer)] == words[i];
+    if (fits) return words[i];
   }
-  return -1;
+  return 0;
 }
 
 // Unknown if that is not known of one of them.
-void OpenMpiObjects::SetAwaited(std::span<const uint64_t> requests, LibraryCall* call) {
+void OpenMpiObjects::SetAwaited(const Requests& requests, LibraryCall* call) {
   std::set<int32_t> ranks;
-  for (const uint64_t request : requests) {
+  for (const uint64_t request : requests.open) {
     if (ClassOf(request) != Class::kRequest) return;
-    const Communicator* communicator = CommunicatorOf(request);
-    ranks.insert(communicator != nullptr ? PeerOf(request, *communicator) : -1);
+    const uint64_t peer = PeerOf(request);
+    ranks.insert(WorldRank(peer));
+    call->outside |= peer != 0 && WorldRank(peer) < 0;
   }
   if (ranks.empty() || *ranks.begin() < 0) return;
   call->awaited = *ranks.begin();
   call->also_awaited.assign(std::next(ranks.begin()), ranks.end());
+  ranks.clear();
+  for (const uint64_t request : requests.arrived) ranks.insert(WorldRank(PeerOf(request)));
+  ranks.erase(-1);
+  call->answered.assign(ranks.begin(), ranks.end());
+}
+
+// By the name of its class, which begins with the address of that name
+// (mca_pml_ob1_recv_request_t).
+bool OpenMpiObjects::IsReceive(uint64_t request) const {
+  uint64_t type = 0;
+  uint64_t name = 0;
+  std::array<char, kMaxNameBytes> text{};
+  if (!Get(request, &type) || !Get(type, &name)) return false;
+  memory_->Read(name, text.data(), text.size() - 1);
+  return std::string_view(text.data()).find("_recv_request") != std::string_view::npos;
 }
 
 // While a request is open, it refers to an object on the stack of the function that waits for it
 // (req_complete, ompi/request/request.h).
-std::vector<uint64_t> OpenMpiObjects::OpenRequestsOf(uint64_t array, uint64_t stack_begin,
-                                                     uint64_t stack_end) {
-  std::vector<uint64_t> open;
-  if (array % alignof(uint64_t) != 0) return open;
+OpenMpiObjects::Requests OpenMpiObjects::RequestsOf(uint64_t array, uint64_t stack_begin,
+                                                    uint64_t stack_end) {
+  Requests requests;
+  if (array % alignof(uint64_t) != 0) return requests;
   for (const uint64_t request : Words(array, kMaxRequests)) {
     uint64_t type = 0;
-    if (!Get(request, &type)) return open;
+    if (!Get(request, &type)) return requests;
     if (type == exports_[kRequestClass]) continue;  // MPI_REQUEST_NULL
     const Class known = ClassOf(request);
-    if (known != Class::kRequest && known != Class::kCollectiveRequest) return open;
+    if (known != Class::kRequest && known != Class::kCollectiveRequest) return requests;
     const std::vector<uint64_t> words = Words(request, kCommonWords);
     if (std::any_of(words.begin(), words.end(),
                     [&](uint64_t word) { return stack_begin <= word && word < stack_end; })) {
-      open.push_back(request);
+      requests.open.push_back(request);
+    } else if (known == Class::kRequest && IsReceive(request)) {
+      requests.arrived.push_back(request);
     }
   }
   return {};  // there may be more
 }
 
-std::vector<uint64_t> OpenMpiObjects::OpenRequests(std::span<const CallFrame> frames) {
+OpenMpiObjects::Requests OpenMpiObjects::ReadRequests(std::span<const CallFrame> frames) {
   const uint64_t begin = frames[0].registers.stack_pointer;
   const uint64_t end = frames[1].registers.stack_pointer;
   if (begin == 0) return {};
   for (size_t i = 0; i + 1 < frames.size() && IsPlain(frames[i]); ++i) {
     for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
-      std::vector<uint64_t> open = OpenRequestsOf(word, begin, end);
-      if (!open.empty()) return open;
+      Requests requests = RequestsOf(word, begin, end);
+      if (!requests.open.empty()) return requests;
     }
   }
   return {};
@@ -226,13 +245,14 @@ const OpenMpiObjects::Communicator* OpenMpiObjects::CommunicatorOf(uint64_t requ
 
 std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frames) {
   if (name_offset_ == 0 || frames.size() < 2) return std::nullopt;
-  std::vector<uint64_t> requests;
+  Requests all;
+  std::vector<uint64_t>& requests = all.open;
   bool open = true;  // all of them are awaited
   for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
     if (frames[i].function.starts_with(kWait)) {
       const std::string_view which = frames[i].function.substr(kWait.size());
       open = which.empty() || which == "_all";
-      if (open) requests = OpenRequests(frames.subspan(i));
+      if (open) all = ReadRequests(frames.subspan(i));
       if (!requests.empty()) break;
       open = which.empty();
     }
@@ -253,7 +273,7 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
   call.of_collective = open && message == requests.end();
   const auto communicator = CommunicatorOf(message == requests.end() ? requests.front() : *message);
   if (communicator) SetCommunicator(*communicator, &call);
-  if (open && message != requests.end()) SetAwaited(requests, &call);
+  if (open && message != requests.end()) SetAwaited(all, &call);
   return call;
 }
 

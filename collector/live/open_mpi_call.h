@@ -62,16 +62,22 @@ class OpenMpiObjects {
   std::optional<Communicator> ReadCommunicator(uint64_t address);
   std::vector<uint64_t> ReadGroup(uint64_t address) const;
   int32_t WorldRank(uint64_t process) const;
-  // The requests that MPI_Wait or MPI_Waitall still waits for; empty if `frames`, from the function
-  // that waits outwards, do not show them.
-  std::vector<uint64_t> OpenRequests(std::span<const CallFrame> frames);
-  std::vector<uint64_t> OpenRequestsOf(uint64_t array, uint64_t stack_begin, uint64_t stack_end);
+  struct Requests {
+    std::vector<uint64_t> open;     // are still waited for
+    std::vector<uint64_t> arrived;  // receives that are complete
+  };
+  // Of MPI_Wait or MPI_Waitall; none if `frames`, from the function that waits outwards, do not
+  // show open ones.
+  Requests ReadRequests(std::span<const CallFrame> frames);
+  Requests RequestsOf(uint64_t array, uint64_t stack_begin, uint64_t stack_end);
+  bool IsReceive(uint64_t request) const;
   // nullptr: unknown. Owned by this object.
   const Communicator* CommunicatorOf(uint64_t request);
   void SetCommunicator(const Communicator& communicator, LibraryCall* call) const;
-  void SetAwaited(std::span<const uint64_t> requests, LibraryCall* call);
-  // The rank whose message, or whose receive, the request waits for; -1 if unknown.
-  int32_t PeerOf(uint64_t request, const Communicator& communicator) const;
+  void SetAwaited(const Requests& requests, LibraryCall* call);
+  // The library's entry of the process whose message, or whose receive, the request waits for; 0 if
+  // unknown.
+  uint64_t PeerOf(uint64_t request);
 
   const ProcessMemory* memory_;
   const std::array<uint64_t, kExports> exports_;

@@ -43,19 +43,19 @@ std::optional<CallerKind> KindByName(const SourceFrame& frame) {
 }
 
 // The line behind `line` at which its function ends the program or throws: in any case, or with
-// `arm` in that arm. 0 if there is none.
-int EndBehind(const SourceBlocks& source, int line, const SourceBlock* arm) {
+// `arm` in that arm. nullptr if there is none.
+const SourceFlow* EndBehind(const SourceBlocks& source, int line, const SourceBlock* arm) {
   const SourceFlow* function = FunctionAround(source.flow, line);
-  if (function == nullptr) return 0;
+  if (function == nullptr) return nullptr;
   for (const SourceFlow& flow : source.flow) {
     const bool ends = flow.kind == SourceFlow::Kind::kEnd || flow.kind == SourceFlow::Kind::kThrow;
     if (!ends || flow.first < line || !function->Holds(flow.first)) continue;
     if (arm != nullptr && !arm->Holds(flow.first)) continue;
     if (InnermostBlock(source.blocks, SourceBlock::Kind::kArm, flow.first, line) == nullptr) {
-      return flow.first;
+      return &flow;
     }
   }
-  return 0;
+  return nullptr;
 }
 
 }  // namespace
@@ -89,8 +89,10 @@ std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t
     const SourceBlock* arm =
         InnermostBlock(source->blocks, SourceBlock::Kind::kArm, line, here ? parting.a.line : 0);
     conditional |= arm != nullptr;
-    const int ends = conditional ? EndBehind(*source, line, here ? arm : nullptr) : 0;
-    if (ends != 0) return Caller{CallerKind::kErrorPath, *frames[i], ends};
+    const SourceFlow* end = conditional ? EndBehind(*source, line, here ? arm : nullptr) : nullptr;
+    if (end == nullptr) continue;
+    return Caller{CallerKind::kErrorPath, *frames[i], end->first,
+                  end->kind == SourceFlow::Kind::kEnd};
   }
   return std::nullopt;
 }

@@ -21,6 +21,7 @@ struct Caller {
   Kind kind = Kind::kDestructor;
   SourceFrame frame = {};  // the function
   int ends = 0;            // kErrorPath: the line that does so
+  bool exits = false;      // kErrorPath: it ends the program, and does not throw
 };
 
 // Of the call of `path`, below the place where it diverges from `other`; empty if it is nothing of

@@ -88,6 +88,10 @@ struct LibraryCall {
   int32_t awaited = -1;
   // In MPI_Waitall: further ranks for whose messages it waits as well.
   std::vector<int32_t> also_awaited = {};
+  // In MPI_Waitall: ranks of which it received a message that it waited for.
+  std::vector<int32_t> answered = {};
+  // A message is awaited from, or by, a process outside of MPI_COMM_WORLD.
+  bool outside = false;
 
   bool HasMember(int32_t rank) const;
   // `awaited`, if it is known, and `also_awaited`; ascending, each once.
@@ -117,6 +121,9 @@ struct Place {
   bool unreadable = false;  // access is denied; the reason is in `problem`
   // Another of its threads may act at any time, or could not be read.
   bool may_act = false;
+  // Its main thread waits for Python's global interpreter lock, and this is the place of another
+  // thread.
+  bool main_needs_gil = false;
   std::string state;    // "running", "sleeping in read"
   std::string problem;  // why its stack could not be taken
   std::string fault;    // if `gone`, from a core: "SIGSEGV", "abort()"

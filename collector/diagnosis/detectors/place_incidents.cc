@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/matching/caller.h"
 
 namespace rollcall {
 namespace {
@@ -45,7 +46,7 @@ class PlaceFinder {
       Add(What::kDeath, places_.gone, waiting_).hangs = !waiting_.empty();
     } else if (!places_.outside.empty()) {
       FindOutside();
-    } else if (!FindEnded()) {
+    } else if (!FindWithoutGil() && !FindEnded()) {
       FindWaiting();
     }
   }
@@ -84,6 +85,24 @@ class PlaceFinder {
     if (leaving.empty()) return;
     const bool finalizes = analysis_.graph.processes[leaving.front()].activity == Activity::kLeft;
     Add(finalizes ? What::kLeft : What::kDeath, leaving, waiting_);
+  }
+
+  // Ranks whose main thread waits for Python's lock while another of its threads waits in a call:
+  // what the others wait for may be what the main thread would do next. False if there are none, if
+  // they are most, or if others wait in the same call.
+  bool FindWithoutGil() {
+    Processes locked;
+    for (const PlaceGroup& group : places_.waiting) {
+      const auto needs_gil = [this](uint32_t p) { return analysis_.PlaceOf(p).main_needs_gil; };
+      if (std::none_of(group.members.begin(), group.members.end(), needs_gil)) continue;
+      if (!std::all_of(group.members.begin(), group.members.end(), needs_gil)) return false;
+      Append(group.members, &locked);
+    }
+    if (locked.empty() || 2 * locked.size() > waiting_.size()) return false;
+    std::sort(locked.begin(), locked.end());
+    Processes others = Without(waiting_, locked);
+    Add(What::kBehind, std::move(locked), std::move(others));
+    return true;
   }
 
   // A rank in MPI_Finalize makes no further call, and a rank without a process makes none either.
@@ -208,10 +227,12 @@ class PlaceFinder {
     const bool are_more = direct.size() > awaited.size() && all_known;
     if (2 * NumberAtPlacesOf(awaited) >= waiting_.size() && !are_more) return false;
     // Without a loop that it left, it may have sent what they do not receive: that others passed
-    // the exchange speaks against it.
+    // the exchange, or answered those who wait, speaks against it.
     const bool passed = awaited.size() + waiting.size() < waiting_.size();
-    if (!passed && !AreApartByLoop(analysis_.sites, analysis_.PlaceOf(direct.front()),
-                                   analysis_.PlaceOf(awaited.front()))) {
+    const bool answered = are_more && AreAnsweredByOthers(direct, awaited);
+    if (!passed && !answered &&
+        !AreApartByLoop(analysis_.sites, analysis_.PlaceOf(direct.front()),
+                        analysis_.PlaceOf(awaited.front()))) {
       return false;
     }
     PlaceDetails details;
@@ -222,6 +243,18 @@ class PlaceFinder {
     incident.agreeing_event = analysis_.CurrentEvent(direct.front());
     incident.details = details;
     return true;
+  }
+
+  // Whether each of `direct` has received, in its call, a message of a rank besides itself and
+  // those of `awaited`.
+  bool AreAnsweredByOthers(const Processes& direct, const Processes& awaited) const {
+    return std::all_of(direct.begin(), direct.end(), [&](uint32_t p) {
+      const std::vector<int32_t>& ranks = analysis_.PlaceOf(p).library.answered;
+      return std::any_of(ranks.begin(), ranks.end(), [&](int32_t rank) {
+        const uint32_t other = ProcessOf(analysis_.trace, 0, rank);
+        return other != kNoIndex && other != p && !Contains(awaited, other);
+      });
+    });
   }
 
   // Those of `waiting` that wait for one of `awaited`, not only behind others; both increase.
@@ -379,7 +412,7 @@ class PlaceFinder {
       }
     }
     if (alone && main.members.size() == other.members.size()) return nobody(Choice::kEqual);
-    if (!passed) return smaller;
+    if (!passed || (alone && IsBeforeTheEnd(other, main))) return smaller;
     if (alone) {
       if (const auto condition = Condition(other, main, part)) {
         details->choice = Choice::kCondition;
@@ -388,6 +421,14 @@ class PlaceFinder {
       }
     }
     return nobody(Choice::kMayHaveLeft);
+  }
+
+  // Whether the program ends behind the call of `group`, and not behind that of `main`: then no
+  // rank that is elsewhere has made it.
+  bool IsBeforeTheEnd(const PlaceGroup& group, const PlaceGroup& main) const {
+    const std::optional<Caller> caller =
+        FindCaller(analysis_.sites, group.place->call_path, main.place->call_path);
+    return caller && caller->kind == Caller::Kind::kErrorPath && caller->exits;
   }
 
   // Which of two groups is ahead in the program: < 0 if the second one is, 0 if unknown.

@@ -34,7 +34,8 @@ Position PositionOf(const Trace& trace, const Place& place, bool begun) {
   if (place.unreadable) return Position::kUnreadable;
   if (place.stopped) return Position::kOutside;  // whatever it was about to do
   // Whether a process moved before its core was written is unknown.
-  const bool moves = place.ended || place.may_act || !place.IsStill() || (place.timed && !waits);
+  const bool may_go_on = place.may_act || place.library.outside;
+  const bool moves = place.ended || may_go_on || !place.IsStill() || (place.timed && !waits);
   if (moves && trace.evidence != Trace::Evidence::kCores) return Position::kMoving;
   return waits ? Position::kWaiting : Position::kOutside;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/diagnosis/wording/exit_text.h"
@@ -84,10 +85,30 @@ Finding JudgeAbsent(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+// Another thread of theirs is in a call.
+Finding JudgeWithoutGil(const Analysis& analysis, const Incident& incident, Finding finding) {
+  const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
+  const std::string& call = analysis.PlaceOf(incident.deviating.front()).meaning.call;
+  finding.title = fmt::format(
+      "the main thread of {} waits for Python's lock (GIL) while another of its threads is in {}, "
+      "and {} {} in {}",
+      RanksPhrase(finding.culprits), call, RanksPhrase(others), Verb(others, "waits", "wait"),
+      analysis.PlaceOf(incident.agreeing.front()).meaning.call);
+  finding.why =
+      "what the others wait for may be what the main thread would do next, and it did not get the "
+      "lock between the two samples";
+  finding.fix = fmt::format(
+      "make no call of {} that holds the GIL while other threads of the rank have something to "
+      "send: make it before they start, on every rank",
+      call);
+  return finding;
+}
+
 Finding JudgeStalled(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
   const Place& first = analysis.PlaceOf(incident.deviating.front());
   const std::string ranks = RanksPhrase(finding.culprits);
+  if (first.main_needs_gil) return JudgeWithoutGil(analysis, incident, std::move(finding));
   finding.title = fmt::format(
       "{} {} {}, and {}", ranks, Verb(finding.culprits, "is", "are"),
       first.stopped && first.Waits() ? "stopped in " + first.meaning.call : "outside every call",

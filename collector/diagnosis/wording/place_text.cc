@@ -83,6 +83,7 @@ void NoteMoving(const Analysis& analysis, Report* report) {
         fmt::format("rank {} is {}: {}", analysis.RankOf(p),
                     place.timed ? "in a timed sleep" : place.state, PlaceName(analysis, p));
     if (place.may_act && place.IsStill()) text += "; another of its threads may act";
+    if (place.library.outside) text += "; it waits for a process of another job";
     if (!place.problem.empty()) text += fmt::format(" ({})", place.problem);
     if (!place.meaning.call.empty()) text += fmt::format(", in {}", place.meaning.call);
     report->notes.push_back(std::move(text));

@@ -244,5 +244,52 @@ TEST(AttachMessages, OnlyRanksInAWaitCycleAreCulprits) {
               Contains(HasSubstr("rank 0 waits for rank 1, rank 1 for rank 2")));
 }
 
+// Ranks 0 and 1 wait for rank 2 alone, and have received what the others sent. Without that, rank 2
+// may have sent what they do not receive; what a rank sends to itself says nothing.
+TEST(AttachMessages, RankThatLeftOthersOutIsNamedIfTheyWereAnsweredByAnother) {
+  for (const int32_t answer : {0, 1, -1}) {
+    ObservedJob job(3);
+    job.Loop("a.c", 38, 42, "");
+    for (const int32_t rank : {0, 1}) {
+      auto text = job.Rank(rank, "MPI_Waitall < halo a.c:12 < main a.c:40").Awaits(2);
+      if (answer >= 0) text.AnsweredBy(answer == 0 ? rank : 1 - rank);
+    }
+    job.Rank(2, "MPI_Wait < unlock a.c:30 < halo a.c:14 < main a.c:40").OfCollective();
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind, VerdictKind::kP2pUnmatched);
+    EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+    const auto named = answer == 1 ? std::vector<int32_t>{2} : std::vector<int32_t>();
+    EXPECT_EQ(report.findings[0].culprits, named);
+  }
+}
+
+// One neighbour alone may itself receive the wrong message.
+TEST(AttachMessages, AnAnsweredRankThatWaitsAloneNamesNobody) {
+  ObservedJob job(3);
+  job.Loop("a.c", 38, 42, "");
+  job.Rank(0, "MPI_Waitall < halo a.c:12 < main a.c:40").Awaits(1).AnsweredBy(2);
+  job.Rank(1, "MPI_Wait < halo a.c:14 < main a.c:40").OfCollective();
+  job.Rank(2, "MPI_Waitall < halo a.c:12 < main a.c:40").Awaits(0);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+}
+
+// The other job may still send.
+TEST(AttachMessages, RankThatWaitsForAnotherJobMayGoOn) {
+  for (const bool outside : {true, false}) {
+    ObservedJob job(2);
+    auto text = job.Rank(0, "MPI_Recv < gather a.c:5 < main a.c:20");
+    if (outside) text.AwaitsAnotherJob();
+    job.Rank(1, "MPI_Barrier < main a.c:22");
+    const Report report = job.Judge();
+    ASSERT_EQ(report.findings.empty(), outside);
+    if (outside) {
+      EXPECT_THAT(report.notes, Contains(HasSubstr("it waits for a process of another job")));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rollcall::attach

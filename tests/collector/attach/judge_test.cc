@@ -700,5 +700,66 @@ TEST(AttachJudge, RankOneIterationAheadSkippedTheCallOfThePreviousIteration) {
   }
 }
 
+constexpr char kNeedsGil[] =
+    "__pthread_cond_wait_common@libc.so.6 < ___pthread_cond_timedwait64@libc.so.6 < "
+    "start threading.py:962 [n=1] < rank1 a.py:45 < main@python3";
+constexpr char kHoldsGil[] = "MPI_Comm_dup@libmpi.so < f@MPI.so < run a.py:30 < start_thread@libc";
+
+// The main thread of rank 1 cannot send while another thread is in a call with Python's lock.
+TEST(AttachJudge, RankWhoseMainThreadNeverGetsPythonsLockIsStalled) {
+  ObservedJob job(2);
+  job.Rank(0, "MPI_Recv@libmpi.so < rank0 a.py:36 < main@python3").Awaits(1);
+  job.Rank(1, kNeedsGil).Thread(kHoldsGil);
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
+  EXPECT_THAT(report.findings[0].culprits, ElementsAre(1));
+  EXPECT_THAT(report.findings[0].title, HasSubstr("the main thread of rank 1 waits for Python's"));
+}
+
+TEST(AttachJudge, NoFindingIfAThreadMayHaveHadPythonsLockInBetween) {
+  for (const char* before : {"__pthread_cond_wait_common@libc.so.6 < "
+                             "___pthread_cond_timedwait64@libc.so.6 < start threading.py:961 < "
+                             "rank1 a.py:45 < main@python3",
+                             "sqrt@libm.so.6 < rank1 a.py:44 < main@python3"}) {
+    ObservedJob job(2);
+    job.Rank(0, "MPI_Recv@libmpi.so < rank0 a.py:36 < main@python3").Awaits(1);
+    job.Rank(1, kNeedsGil).Thread(kHoldsGil).Before(before);
+    EXPECT_THAT(job.Judge().findings, IsEmpty());
+  }
+}
+
+// All are in that call, but rank 2: it is rank 2 that did not arrive.
+TEST(AttachJudge, RanksWithoutPythonsLockAreNotStalledIfMostAreSo) {
+  ObservedJob job(3);
+  for (const int32_t rank : {0, 1}) job.Rank(rank, kNeedsGil).Thread(kHoldsGil);
+  job.Rank(2, "MPI_Recv@libmpi.so < rank0 a.py:36 < main@python3");
+  const Report report = job.Judge();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_NE(report.findings[0].kind, VerdictKind::kRankStalled);
+  EXPECT_THAT(report.findings[0].culprits, Not(Contains(0)));
+}
+
+// Behind its gather, the error path ends the program: no rank that is elsewhere has made it. Who
+// throws there may have been caught.
+TEST(AttachJudge, RankInAnErrorPathThatEndsTheProgramIsNamed) {
+  for (const bool ends : {true, false}) {
+    ObservedJob job(4);
+    job.Source(
+        "e.c", {{.kind = SourceBlock::Kind::kArm, .first = 20, .last = 22, .branch = 1}},
+        {{.kind = SourceFlow::Kind::kFunction, .first = 5, .last = 10},
+         {.kind = ends ? SourceFlow::Kind::kEnd : SourceFlow::Kind::kThrow, .first = 9, .last = 9},
+         {.kind = SourceFlow::Kind::kFunction, .first = 15, .last = 30}});
+    job.Rank(0, "MPI_Gather < fatal e.c:7 < time_step e.c:21 < main a.c:40");
+    for (int rank = 1; rank < 4; ++rank) job.Rank(rank, "MPI_Barrier < main a.c:41");
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind, VerdictKind::kRankConditionalCollective);
+    const auto named = ends ? std::vector<int32_t>{0} : std::vector<int32_t>();
+    EXPECT_EQ(report.findings[0].culprits, named);
+  }
+}
+
 }  // namespace
 }  // namespace rollcall::attach

@@ -106,6 +106,15 @@ class ObservedJob {
       CallOfBoth().also_awaited.push_back(rank);
       return Both();
     }
+    // In MPI_Waitall, it has received a message of this rank.
+    RankText& AnsweredBy(int32_t rank) {
+      CallOfBoth().answered.push_back(rank);
+      return Both();
+    }
+    RankText& AwaitsAnotherJob() {
+      CallOfBoth().outside = true;
+      return Both();
+    }
     RankText& OfCollective() {
       CallOfBoth().of_collective = true;
       return Both();

@@ -133,7 +133,7 @@ TEST(AttachStacks, RoundTripKeepsEveryMember) {
   frame.digest = 18;
   frame.integers = {{"i", INT64_MIN}, {"j", INT64_MAX}};
   frame.build_id = "ab";
-  const LibraryCall call = {"c", {0, 1, 4, 6}, true, 5};
+  const LibraryCall call = {"c", {0, 1, 4, 6}, true, 5, {7}, {8}, true};
   rank.second.threads = {
       {19, "u", {frame, frame}, true, 20, {23, UINT64_MAX}, "d", call, {{"k", "l", "m", 24}}}};
   rank.second.helpers = {{21, "v", {frame}, false, 22, {}, "h", {}, {}}};
@@ -163,6 +163,9 @@ TEST(AttachStacks, RoundTripKeepsEveryMember) {
   EXPECT_THAT(got.second.threads[0].call->member_runs, ElementsAre(0, 1, 4, 6));
   EXPECT_TRUE(got.second.threads[0].call->of_collective);
   EXPECT_EQ(got.second.threads[0].call->awaited, 5);
+  EXPECT_THAT(got.second.threads[0].call->also_awaited, ElementsAre(7));
+  EXPECT_THAT(got.second.threads[0].call->answered, ElementsAre(8));
+  EXPECT_TRUE(got.second.threads[0].call->outside);
   const LiveFrame& back = got.second.threads[0].frames[1];
   EXPECT_EQ(back.frame, frame.frame);
   EXPECT_EQ(back.integers, frame.integers);
@@ -228,8 +231,8 @@ TEST(AttachStacks, FieldListsCoverEveryMember) {
     EXPECT_EQ(Count(a, b, c, d), kListed<NearbyCall>);
   }
   {
-    const auto& [a, b, c, d, e] = LibraryCall{};
-    EXPECT_EQ(Count(a, b, c, d, e), kListed<LibraryCall>);
+    const auto& [a, b, c, d, e, f, g] = LibraryCall{};
+    EXPECT_EQ(Count(a, b, c, d, e, f, g), kListed<LibraryCall>);
   }
   {
     const auto& [a, b] = PythonInteger{};

@@ -185,6 +185,53 @@ TEST_F(OpenMpiCall, AllRanksThatWaitallWaitsForAreKnown) {
   }
 }
 
+// A complete receive that the call waited for as well; a send or a foreign process tells nothing.
+TEST_F(OpenMpiCall, RanksThatAnsweredInWaitallAreKnown) {
+  constexpr uint64_t kArray = 0x9000, kComplete = 0x7000, kSync = 0xf008, kName = 0x6800;
+  AddRequest(kComplete, kReceiveClass, kWorldObject);
+  memory_.Put(kReceive + 96, kSync);
+  const std::vector<uint64_t> array = {kComplete, kReceive, 0};
+  for (size_t i = 0; i < array.size(); ++i) memory_.Put(kArray + 8 * i, array[i]);
+  Frame("ompi_request_default_wait_all", kArray);
+  Frame("PMPI_Waitall");
+  Frame("main", 0, 0, "/app");
+  frames_[0].registers.stack_pointer = 0xf000;
+  frames_[1].registers.stack_pointer = 0xf040;
+  for (const bool receives : {true, false}) {
+    for (const uint64_t peer : {ProcessOf(2), ProcessOf(7)}) {
+      const std::string name =
+          receives ? "mca_pml_ob1_recv_request_t" : "mca_pml_ob1_send_request_t";
+      memory_.Put(kReceiveClass, kName);
+      for (size_t i = 0; i <= name.size(); ++i) memory_.Put(kName + i, name.c_str()[i]);
+      memory_.Put(kComplete + 472, uint64_t{0xfffffff000000002});
+      memory_.Put(kComplete + 480, peer);
+      const auto call = Read();
+      ASSERT_TRUE(call);
+      EXPECT_EQ(call->awaited, 3);
+      const bool known = receives && peer == ProcessOf(2);
+      EXPECT_EQ(call->answered, known ? std::vector<int32_t>{2} : std::vector<int32_t>());
+    }
+  }
+}
+
+TEST_F(OpenMpiCall, MessageFromAProcessOutsideTheWorldIsToldApart) {
+  constexpr uint64_t kSpawnedGroup = 0x8300;
+  AddGroup(kSpawnedGroup, {9});
+  AddCommunicator(kHalf, "joined", kHalfGroup, kSpawnedGroup);
+  memory_.Put(kReceive + 480, ProcessOf(9));
+  for (const bool outside : {true, false}) {
+    memory_.Put(kReceive + 480, ProcessOf(outside ? 9 : 8));
+    frames_.clear();
+    Frame("mca_pml_ob1_recv", kReceive);
+    Frame("PMPI_Recv");
+    Frame("main", 0, 0, "/app");
+    const auto call = Read();
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->outside, outside);
+    EXPECT_EQ(call->awaited, -1);
+  }
+}
+
 TEST_F(OpenMpiCall, RegistersOfTheCallerAreNotUsed) {
   Frame("mca_pml_ob1_recv", kReceive);
   Frame("PMPI_Recv", kReceive);
