@@ -155,9 +155,9 @@ ErrorClassInfo ClassOfEnd(const Process& process) {
                      : FindErrorClass(process.flavor, static_cast<uint64_t>(status));
 }
 
-bool IsInInit(const Trace& trace, const OpenCall& call) {
+bool IsInside(const Trace& trace, const OpenCall& call, Kind kind) {
   const auto operation = static_cast<uint16_t>(trace.arguments[call.event.arguments].operation);
-  return FindOperation(operation).kind == Kind::kInit;
+  return FindOperation(operation).kind == kind;
 }
 
 // MPI ends a process with 1, the number of MPI_ERR_BUFFER, where it has no class: in a function
@@ -165,7 +165,7 @@ bool IsInInit(const Trace& trace, const OpenCall& call) {
 bool HasNoClass(const Trace& trace, const Process& process, ErrorClass error) {
   if (error != ErrorClass::kBUFFER) return false;
   return process.open_calls.empty() || process.phase != ring::Phase::kRunning ||
-         IsInInit(trace, process.open_calls.front());
+         IsInside(trace, process.open_calls.front(), Kind::kInit);
 }
 
 bool IsInsideReportedCall(const Process& process) {
@@ -174,26 +174,70 @@ bool IsInsideReportedCall(const Process& process) {
                      [&](const OpenCall& call) { return call.event.start_ns <= process.exit_ns; });
 }
 
+// It has made no recorded call since it reported the error.
+bool WasLastAct(const Trace& trace, const Process& process) {
+  const auto before = [&](const Event& event) {
+    return event.start_ns <= process.exit_ns &&
+           (event.end_ns == kNoTime || event.end_ns <= process.exit_ns);
+  };
+  const uint32_t own = static_cast<uint32_t>(&process - trace.processes.data());
+  return std::all_of(process.p2p.begin(), process.p2p.end(), before) &&
+         std::all_of(process.lifecycle.begin(), process.lifecycle.end(), before) &&
+         std::all_of(trace.members.begin(), trace.members.end(), [&](const Member& member) {
+           return member.process != own || member.events.empty() || before(member.events.back());
+         });
+}
+
+// All others ended within a second after it reported the error, or are still there, and none by
+// itself: MPICH's launcher killed them, and no lost peer can be the cause of the error.
+bool WasFirstToEnd(const Trace& trace, const Process& process) {
+  const auto killed = [](const ProcessEnd& end) {
+    return end.how == ProcessEnd::How::kVanished || end.by_launcher ||
+           (end.how == ProcessEnd::How::kSignaled && end.status == 9 && !end.oom_killed);
+  };
+  const std::vector<uint32_t>& all = trace.worlds[process.world].processes;
+  return std::all_of(all.begin(), all.end(), [&](uint32_t p) {
+    if (p == kNoIndex) return false;
+    const Process& other = trace.processes[p];
+    if (&other != &process && other.exit_mark != ring::ExitMark::kNone) return false;
+    if (!HasEnded(other.end)) return &other != &process;
+    const int64_t after_ns = other.end.at_ns == kNoTime ? 0 : other.end.at_ns - process.exit_ns;
+    return killed(other.end) && after_ns >= 0 && after_ns < kEndOrderBlurNs;
+  });
+}
+
 // MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
 // record: it is as if the process had exited with its class, as Open MPI's do.
 void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
-  if (process->flavor != ring::Flavor::kMpich || !IsInsideReportedCall(*process)) return;
-  if (!IsGone(*process)) process->reports_error_ns = process->exit_ns;
-  if (!IsGone(*process) || !by_library) return;
+  if (process->flavor != ring::Flavor::kMpich || process->exit_ns == kNoTime) return;
+  const bool inside = IsInsideReportedCall(*process);
+  if (!IsGone(*process)) {
+    if (inside) process->reports_error_ns = process->exit_ns;
+    return;
+  }
+  if (!by_library) return;
+  const bool unmarked = process->exit_mark == ring::ExitMark::kNone;
+  const OpenCall* open = process->open_calls.empty() ? nullptr : &process->open_calls.front();
+  const bool in_finalize = open != nullptr && IsInside(trace, *open, Kind::kFinalize);
+  const bool first = (open == nullptr || in_finalize) && unmarked && WasLastAct(trace, *process) &&
+                     WasFirstToEnd(trace, *process);
+  if (!inside && !first) return;
   const ErrorClass error =
       FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
           .error;
   // MPI says so, too, of a peer that it has lost; in MPI_Init it says nothing else.
   const bool vague =
       error == ErrorClass::kOTHER || error == ErrorClass::kINTERN || error == ErrorClass::kUNKNOWN;
-  if (error == ErrorClass::kNone || (vague && !IsInInit(trace, process->open_calls.front()))) {
-    return;
-  }
-  if (process->exit_mark == ring::ExitMark::kNone) {
+  const bool believed =
+      (in_finalize && first) || (open != nullptr && IsInside(trace, *open, Kind::kInit));
+  if (error == ErrorClass::kNone || (vague && !believed)) return;
+  if (unmarked) {
     process->exit_mark = ring::ExitMark::kQuickExit;
   } else if (process->exit_mark == ring::ExitMark::kMpiAbort) {
     return;
   }
+  // Only the times show that it ended for this error.
+  if (first) process->reports_error_ns = process->exit_ns;
   process->exit_status &= kMpichClassMask;
 }
 

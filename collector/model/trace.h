@@ -386,7 +386,7 @@ struct Process {
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   int64_t exit_ns = kNoTime;
-  // MPICH: when a process that is still alive reported an error of the call that it is inside of.
+  // MPICH: when it reported an error, if it is alive, or if the times alone show that it ended so.
   int64_t reports_error_ns = kNoTime;
   // MPI ended it for an error of this class, or (kNone) of an unknown one; see rejections.h.
   std::optional<ErrorClass> ended_by;

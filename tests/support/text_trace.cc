@@ -466,7 +466,7 @@ class Parser {
 
   // "exits 3", "is-killed 9", "out-of-memory", "vanishes", each with an optional "by launcher";
   // "calls-exit 3 @ path" is the mark that a process leaves before it exits; "reports-error 4 @
-  // path" is MPICH's error in the call that it is inside of.
+  // path" is MPICH's error in the call that it is inside of, or now.
   bool End(int32_t rank, const std::string& verb, const std::vector<std::string>& words) {
     Process& process = *builder_->process(rank);
     ProcessEnd& end = process.end;
@@ -486,8 +486,9 @@ class Parser {
     } else if (verb == "calls-exit" || verb == "reports-error") {
       if (verb == "calls-exit") {
         process.exit_mark = ring::ExitMark::kExit;
-      } else if (!process.open_calls.empty()) {
-        process.exit_ns = process.open_calls.back().event.start_ns;
+      } else {
+        process.exit_ns = process.open_calls.empty() ? builder_->now_ns()
+                                                     : process.open_calls.back().event.start_ns;
       }
       process.exit_status = static_cast<int>(Number(At(words, 2)));
       bool cut = false;

@@ -111,6 +111,8 @@ class TraceBuilder {
   void LimitPeers(int rank, size_t room) { peer_room_[rank] = room; }
   // The clock of its host is ahead of the clocks of the others.
   void SetClockAhead(int rank, int64_t ns) { clock_ahead_ns_[rank] = ns; }
+  // When the newest call began.
+  int64_t now_ns() const { return now_ns_; }
   void RemoveRank(int rank) { missing_.push_back(rank); }
   // The snapshot was taken this long after the last call.
   void Idle(int64_t ns) { idle_ns_ = ns; }

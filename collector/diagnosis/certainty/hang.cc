@@ -23,6 +23,7 @@ bool EndIsCertain(const HangCase& of) {
   const Process& process = trace.processes[of.incident.deviating.front()];
   // A rank on its way to MPI_Finalize may still call MPI.
   if (process.exception) return process.phase >= ring::Phase::kFinalizing || IsGone(process);
+  if (process.reports_error_ns != kNoTime) return false;
   const bool seen = process.end.how == ProcessEnd::How::kExited ||
                     process.end.how == ProcessEnd::How::kSignaled ||
                     process.exit_mark != ring::ExitMark::kNone;

@@ -103,8 +103,7 @@ class GraphBuilder {
       return;
     }
     const bool finalizes = process.phase >= ring::Phase::kFinalizing || view.finalize != nullptr;
-    const bool called_later = process.phase >= ring::Phase::kFinalized && process.ended_by;
-    if (finalizes && !called_later) {
+    if (finalizes && !process.ended_by) {
       view.activity = Activity::kLeft;
       return;
     }
