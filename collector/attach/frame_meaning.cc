@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <optional>
 #include <unordered_map>
 
-#include "collector/model/runtime_modules.h"
+#include "collector/matching/gil_wait.h"
 
 namespace rollcall::attach {
 namespace {
@@ -105,20 +104,6 @@ std::string CallText(FrameMeaning meaning, Operation operation, const SourceFram
   return frame.function;
 }
 
-// An interpreter without symbols: it takes its lock, and only its lock, by a timed wait for a
-// condition variable, and its own frames are left out.
-void FindGil(const std::vector<const SourceFrame*>& frames, StackMeaning* meaning) {
-  const auto outside = std::find_if(frames.begin(), frames.end(), [](const SourceFrame* frame) {
-    return FamilyOf(frame->module) != ModuleFamily::kC;
-  });
-  if (outside == frames.begin() || outside == frames.end()) return;
-  if ((*outside)->language != Language::kPython) return;
-  const SourceFrame& call = **std::prev(outside);
-  if (call.function.find("pthread_cond_timedwait") == std::string::npos) return;
-  meaning->meaning = FrameMeaning::kGil;
-  meaning->frame = outside - frames.begin() - 1;
-}
-
 }  // namespace
 
 StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
@@ -130,7 +115,12 @@ StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
     best.meaning = *meaning;
     best.frame = static_cast<ptrdiff_t>(i);
   }
-  if (best.meaning == FrameMeaning::kLock) FindGil(frames, &best);
+  // An interpreter without symbols has no take_gil().
+  const ptrdiff_t gil = best.meaning == FrameMeaning::kLock ? GilFrame(frames) : -1;
+  if (gil >= 0) {
+    best.meaning = FrameMeaning::kGil;
+    best.frame = gil;
+  }
   if (best.frame < 0) return best;
   const SourceFrame& frame = *frames[static_cast<size_t>(best.frame)];
   const bool by_name = best.meaning == FrameMeaning::kMpi || best.meaning == FrameMeaning::kNccl;

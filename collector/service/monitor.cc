@@ -408,7 +408,9 @@ Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
 std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& report) const {
   std::vector<uint64_t> ids;
   for (const Finding& finding : report.findings) {
-    if (finding.kind != VerdictKind::kRankStalled || finding.world >= trace.worlds.size()) continue;
+    const bool stalled =
+        finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang;
+    if (!stalled || finding.world >= trace.worlds.size()) continue;
     for (const auto& [id, process] : state_.processes()) {
       if (!process.ended && process.job_key == trace.worlds[finding.world].job_key &&
           std::binary_search(finding.culprits.begin(), finding.culprits.end(),

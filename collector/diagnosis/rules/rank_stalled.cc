@@ -12,6 +12,7 @@
 #include "collector/diagnosis/rules/stalled_host.h"
 #include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
+#include "collector/matching/gil_wait.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
@@ -63,6 +64,34 @@ Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding findi
   return finding;
 }
 
+// Each of them is in a call, in one of its threads, and the others may act.
+bool AreInside(const Analysis& analysis, const std::vector<uint32_t>& processes) {
+  return std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
+    const OpenCall* open = analysis.graph.processes[p].open;
+    return open != nullptr && !IsPoll(analysis.KindOf(open->event));
+  });
+}
+
+bool MainWaitsForGil(const Process& process) {
+  return !process.live_stacks.empty() && GilFrame(process.live_stacks.front().frames) >= 0;
+}
+
+// Of ranks that are in a call in one of their threads.
+void WordInside(const Analysis& analysis, const Incident& incident, const std::string& where,
+                Finding* finding) {
+  const uint32_t first = incident.deviating.front();
+  const std::string call = CallText(analysis, analysis.graph.processes[first].open->event, false);
+  const bool gil = MainWaitsForGil(analysis.trace.processes[first]);
+  finding->title =
+      fmt::format("{} {} not arrived at {}, where {} {}: {}one of its threads is in {}",
+                  RanksPhrase(finding->culprits), Verb(finding->culprits, "has", "have"), where,
+                  RanksPhrase(finding->waiting), Verb(finding->waiting, "waits", "wait"),
+                  gil ? "its main thread waits for Python's lock (GIL), and " : "", call);
+  if (!gil) return;
+  if (finding->kind == VerdictKind::kInitHang) finding->kind = VerdictKind::kRankStalled;
+  finding->fix = GilFix(OperationName(analysis.Op(analysis.graph.processes[first].open->event)));
+}
+
 std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& incident) {
   if (incident.agreeing_event != nullptr && IsOnDevice(analysis.Op(*incident.agreeing_event))) {
     return JudgeStalledHost(analysis, incident);
@@ -93,8 +122,11 @@ std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& inc
       fmt::format("{} {} outside every call, and {} not arrived at {}, where {} {}",
                   RanksPhrase(behind), Verb(behind, "is", "are"), Verb(behind, "has", "have"),
                   where, RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
+  const bool inside = AreInside(analysis, incident.deviating);
+  if (inside) WordInside(analysis, incident, where, &finding);
   finding.why = unknown ? "it made no further call before the job ended"
-                        : fmt::format("its last call returned {} ago", DurationText(idle_ns));
+                        : fmt::format("its last call {} {} ago", inside ? "began" : "returned",
+                                      DurationText(idle_ns));
   NoteUnreadable(analysis, incident.deviating, &finding);
   if (unknown) finding.notes.emplace_back("how long it had been there is not known");
   return finding;

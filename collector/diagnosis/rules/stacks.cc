@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/describe.h"
 #include "collector/diagnosis/wording/exit_text.h"
 #include "collector/diagnosis/wording/place_text.h"
@@ -97,10 +98,7 @@ Finding JudgeWithoutGil(const Analysis& analysis, const Incident& incident, Find
   finding.why =
       "what the others wait for may be what the main thread would do next, and it did not get the "
       "lock between the two samples";
-  finding.fix = fmt::format(
-      "make no call of {} that holds the GIL while other threads of the rank have something to "
-      "send: make it before they start, on every rank",
-      call);
+  finding.fix = GilFix(call);
   return finding;
 }
 

@@ -6,6 +6,13 @@
 #include "collector/model/signal_name.h"
 
 namespace rollcall {
+std::string GilFix(const std::string& call) {
+  return fmt::format(
+      "make no call of {} that holds the GIL while the main thread has something to do for other "
+      "ranks: make it before the thread starts, on every rank",
+      call);
+}
+
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
   std::string text = OperationName(analysis.Op(event));
   if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);

@@ -9,6 +9,9 @@
 
 namespace rollcall {
 
+// What to do about a call, of one thread, that keeps Python's lock from the main thread.
+std::string GilFix(const std::string& call);
+
 // "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the parentheses.
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
 // "MPI_Allreduce #3"; followed by " on rows" if that is not the incident's communicator.

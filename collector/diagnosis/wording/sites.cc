@@ -125,7 +125,9 @@ class SiteList {
     // Both calls returned: the ranks wait in later ones.
     if (incident_.Of<CallDetails>().showed_at != 0) site.role = Site::Role::kOther;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
-    if (incident_.what == What::kBehind && culprit) FromLiveStack(record, &site);
+    if (incident_.what == What::kBehind && culprit) {
+      FromLiveStack(record, view.open != nullptr, &site);
+    }
     return site;
   }
 
@@ -160,7 +162,8 @@ class SiteList {
                : event;
   }
 
-  static void FromLiveStack(const Process& process, Site* site) {
+  // `inside`: another of its threads is in a call.
+  static void FromLiveStack(const Process& process, bool inside, Site* site) {
     site->live = !process.live_stacks.empty();
     // The main thread's stack comes first; threads of the library have no user frame.
     for (const LiveStack& stack : process.live_stacks) {
@@ -171,7 +174,7 @@ class SiteList {
       site->what = stack.state.empty() ? "outside every call" : stack.state;
       return;
     }
-    if (site->what.starts_with("polls ")) return;
+    if (inside || site->what.starts_with("polls ")) return;
     if (!site->what.empty()) site->what = "outside every call; its last was " + site->what;
   }
 

@@ -1,0 +1,21 @@
+// Whether a thread waits for Python's global interpreter lock, by its stack.
+#ifndef ROLLCALL_COLLECTOR_MATCHING_GIL_WAIT_H_
+#define ROLLCALL_COLLECTOR_MATCHING_GIL_WAIT_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "collector/model/source_frame.h"
+
+namespace rollcall {
+
+// The index of the frame that waits, innermost first, directly below the Python frames; -1 if there
+// is none. The interpreter takes this lock, and no other, by a timed wait for a condition variable.
+// Its own frames are not in the list.
+ptrdiff_t GilFrame(const std::vector<const SourceFrame*>& frames);
+// The same for a list of frames.
+ptrdiff_t GilFrame(const std::vector<SourceFrame>& frames);
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_MATCHING_GIL_WAIT_H_
