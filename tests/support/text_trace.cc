@@ -674,8 +674,8 @@ class Parser {
     return frames;
   }
 
-  // "exchange:88", "exchange(halo.c:88)", "step(train.py:9)" (Python, by the file name),
-  // "Bcast[MPI.so]" (a module without lines).
+  // "exchange:88", "exchange:88.2", "exchange(halo.c:88)", "step(train.py:9)" (Python, by the file
+  // name), "Bcast[MPI.so]" (a module without lines).
   static SourceFrame Place(const std::string& word) {
     SourceFrame frame;
     const size_t square = word.find('[');
@@ -703,7 +703,12 @@ class Parser {
       frame.language = Language::kPython;
       frame.module.clear();
     }
-    frame.line = static_cast<int>(Number(word.substr(colon + 1, end - colon - 1)));
+    const std::string line = word.substr(colon + 1, end - colon - 1);
+    const size_t dot = line.find('.');
+    frame.line = static_cast<int>(Number(line.substr(0, dot)));
+    if (dot != std::string::npos) {
+      frame.vaddr = static_cast<uint64_t>(Number(line.substr(dot + 1)));
+    }
     return frame;
   }
 

@@ -191,7 +191,7 @@ uint32_t TraceBuilder::InternPath(const std::vector<SourceFrame>& path, bool cut
   std::vector<uint32_t> codes;
   for (const SourceFrame& frame : path) {
     const std::string key = frame.function + '\n' + frame.file + '\n' + std::to_string(frame.line) +
-                            '\n' + frame.module;
+                            '.' + std::to_string(frame.vaddr) + '\n' + frame.module;
     const auto [entry, added] = codes_.emplace(key, static_cast<uint32_t>(trace_.codes.size()));
     if (added) {
       Code code;

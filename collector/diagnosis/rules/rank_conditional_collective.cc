@@ -22,8 +22,8 @@ bool Fits(const Analysis& analysis, const Incident& incident, const Divergence& 
   switch (incident.what) {
     case Incident::What::kCalls:
       if (incident.mismatch.kind != MismatchKind::kOperation) return divergence.separate_calls;
-      return divergence.path_divergence.known && divergence.path_divergence.branch &&
-             !divergence.path_divergence.arms;
+      return divergence.path_divergence.known && !divergence.path_divergence.arms &&
+             (divergence.path_divergence.branch || (incident.exit && !incident.tie));
     case Incident::What::kUnbalanced:
       return divergence.path_divergence.known && divergence.path_divergence.branch;
     case Incident::What::kShift:
