@@ -75,7 +75,12 @@ enum class TypeClass : uint8_t {
   X(203, ncclUint32, kU32, 4) X(204, ncclInt64, kI64, 8) X(205, ncclUint64, kU64, 8) \
   X(206, ncclFloat16, kF16, 2) X(207, ncclFloat32, kF32, 4) X(208, ncclFloat64, kF64, 8) \
   X(209, ncclBfloat16, kBf16, 2) X(210, ncclFloat8e4m3, kF8e4m3, 1) \
-  X(211, ncclFloat8e5m2, kF8e5m2, 1) X(254, MPI_DATATYPE_NULL, kUnknown, 0)
+  X(211, ncclFloat8e5m2, kF8e5m2, 1) \
+  X(220, uint8, kU8, 1) X(221, int8, kI8, 1) X(222, int16, kI16, 2) X(223, int32, kI32, 4) \
+  X(224, int64, kI64, 8) X(225, float16, kF16, 2) X(226, float32, kF32, 4) \
+  X(227, float64, kF64, 8) X(228, complex64, kC64, 8) X(229, complex128, kC128, 16) \
+  X(230, bool, kBool, 1) X(231, bfloat16, kBf16, 2) X(232, float8_e5m2, kF8e5m2, 1) \
+  X(233, float8_e4m3fn, kF8e4m3, 1) X(254, MPI_DATATYPE_NULL, kUnknown, 0)
 // clang-format on
 
 enum class BasicType : uint16_t {

@@ -17,6 +17,8 @@ enum class Operation : uint16_t {
 #define TORCH_OPERATION(id, identifier, name, kind, rule) kTorch##identifier = (id),
 #include "proto/torch_operations.def"
 #undef TORCH_OPERATION
+#define C10D(id, identifier, name, kind, rule) kC10d##identifier = (id),
+#include "proto/torch_functions.def"
 #define NCCL(id, name, kind, rule, ...) kNccl##name = (id),
 #define NCCL_FORM(name, operation, ...)
 #include "proto/nccl_functions.def"
@@ -162,6 +164,13 @@ inline constexpr OperationInfo kTorchOperations[] = {
 #undef TORCH_OPERATION
 };
 
+// The host's calls of torch.distributed.
+inline constexpr OperationInfo kC10dOperations[] = {
+#define C10D(id, identifier, name, kind, rule) \
+  {Operation::kC10d##identifier, name, Kind::k##kind, Rule::k##rule},
+#include "proto/torch_functions.def"
+};
+
 // NCCL's functions, and the CUDA functions that wait for them.
 inline constexpr OperationInfo kNcclOperations[] = {
 #define NCCL(id, name, kind, rule, ...) \
@@ -181,6 +190,16 @@ constexpr bool IsTorch(Operation operation) {
   return static_cast<uint16_t>(operation) >= 600 && static_cast<uint16_t>(operation) < 640;
 }
 
+// A call of torch.distributed on the host.
+constexpr bool IsC10d(Operation operation) {
+  return static_cast<uint16_t>(operation) >= 640 && static_cast<uint16_t>(operation) < 700;
+}
+
+// Waits for a key in a store of torch.distributed: of no communicator.
+constexpr bool IsStoreWait(Operation operation) {
+  return operation == Operation::kC10dStoreWait || operation == Operation::kC10dStoreGet;
+}
+
 constexpr bool IsNccl(Operation operation) {
   return static_cast<uint16_t>(operation) >= 700 && static_cast<uint16_t>(operation) < 800;
 }
@@ -194,6 +213,9 @@ struct OperationsByNumber {
   constexpr OperationsByNumber() : row{} {
     for (const OperationInfo& info : kOperations) row[static_cast<uint16_t>(info.operation)] = info;
     for (const OperationInfo& info : kTorchOperations) {
+      row[static_cast<uint16_t>(info.operation)] = info;
+    }
+    for (const OperationInfo& info : kC10dOperations) {
       row[static_cast<uint16_t>(info.operation)] = info;
     }
     for (const OperationInfo& info : kNcclOperations) {
@@ -234,6 +256,16 @@ enum class ReduceOp : uint16_t {
   kNcclMax,
   kNcclMin,
   kNcclAvg,
+  // PyTorch's, in the order of c10d::ReduceOp.
+  kTorchSum = 60,
+  kTorchAvg,
+  kTorchProduct,
+  kTorchMin,
+  kTorchMax,
+  kTorchBand,
+  kTorchBor,
+  kTorchBxor,
+  kTorchPremulSum,
   kUser = 100,  // made by MPI_Op_create or NCCL's RedOpCreate: not compared
   kUnknown = 101,
 };
@@ -249,6 +281,12 @@ constexpr std::string_view ReduceOpName(uint16_t op) {
   constexpr auto kFirstNccl = static_cast<uint16_t>(ReduceOp::kNcclSum);
   if (op >= kFirstNccl && op <= static_cast<uint16_t>(ReduceOp::kNcclAvg)) {
     return kNcclNames[op - kFirstNccl];
+  }
+  constexpr std::string_view kTorchNames[] = {"SUM",  "AVG", "PRODUCT", "MIN",       "MAX",
+                                              "BAND", "BOR", "BXOR",    "PREMUL_SUM"};
+  constexpr auto kFirstTorch = static_cast<uint16_t>(ReduceOp::kTorchSum);
+  if (op >= kFirstTorch && op <= static_cast<uint16_t>(ReduceOp::kTorchPremulSum)) {
+    return kTorchNames[op - kFirstTorch];
   }
   return op == static_cast<uint16_t>(ReduceOp::kUser) ? "user-defined op" : "unknown op";
 }

@@ -37,7 +37,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.10: why data was not read (DataMember::unread_why, outside).
 // 1.11: the messages of each peer over all tags (kPeerCounts).
 // 1.12: errors that MPI reported (FileHeader::exit_* without an exit_mark).
-inline constexpr uint16_t kVersionMinor = 12;
+// 1.13: torch.distributed (kIsC10d; proto/torch_functions.def).
+inline constexpr uint16_t kVersionMinor = 13;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -265,10 +266,15 @@ struct Record {
   uint64_t detail;   // by operation: split: color<<32|key; error: its class; Waitall, Startall:
                      // number of requests; Start of a persistent collective: sequence number
                      // of its init<<32|number of the start; send: 1 + number of earlier sends to
-                     // the same peer with the same tag; Pready: first<<32|last partition
+                     // the same peer with the same tag; Pready: first<<32|last partition;
+                     // torch.distributed: number of the bucket that DDP reduces, from 1 in each
+                     // backward pass; kUnreduced
   uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation; Psend_init, Precv_init:
                      // partitions, in an OpenRequest also those ready since the last start<<32
 };
+// In Record::detail of a collective of torch.distributed that is not DDP's: a backward pass of DDP
+// was announced and has not reduced all its buckets.
+inline constexpr uint64_t kUnreduced = uint64_t{1} << 63;
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);
 static_assert(offsetof(Record, root_or_peer) == 80);
@@ -378,6 +384,7 @@ enum MemberFlag : uint32_t {
   kIsNccl = 1 << 8,
   kSawConcurrency = 1 << 9,  // two threads were in its collectives at once: the order is uncertain
   kWeakIdentity = 1 << 10,   // spawn, connect, join: the key is not equal by construction
+  kIsC10d = 1 << 11,         // a process group of torch.distributed (1.13)
 };
 
 inline constexpr uint32_t kRecentCheckpoints = 8;    // [k]: the latest at a multiple of 4^k

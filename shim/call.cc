@@ -5,6 +5,7 @@
 #include "shim/process.h"
 #include "shim/python/check.h"
 #include "shim/python/exception.h"
+#include "shim/torch/binding.h"
 
 namespace rollcall::shim {
 namespace {
@@ -35,8 +36,8 @@ uint64_t AliveMark(const Call* call) { return kAlive ^ reinterpret_cast<uint64_t
 // been in the place of the wrapper's. Its two marks survive this only if neither word was
 // overwritten. They are read only where they are certain to be mapped: on the thread's own stack,
 // above the current frame.
-ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, const Call& call) {
-  if (call.frame.order() >= block.guard.order()) return false;
+ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, CallerFrame frame) {
+  if (frame.order() >= block.guard.order()) return false;
   const uint64_t guard = block.guard.address();
   StackBounds& stack = block.log->stack;
   if (guard >= stack.high) return true;
@@ -52,6 +53,13 @@ bool IsLibrarysOwn(const Call& call) {
   return IsLocal(call.info->kind) && IsInsideMpi(call.caller);
 }
 
+// True for a call of MPI by PyTorch's backend, whose user's call is recorded (torch::IsOwnCall).
+bool IsTorchsOwn(const Call& call) {
+  const Kind kind = call.info->kind;
+  return torch::IsOwnCall(call.caller) && !IsC10d(call.info->operation) && kind != Kind::kInit &&
+         kind != Kind::kFinalize && kind != Kind::kAbort;
+}
+
 // Returns true if this call is to be recorded, and then updates the nesting.
 inline bool Enter(Call* call) {
   ThreadBlock& block = t_block;
@@ -59,7 +67,7 @@ inline bool Enter(Call* call) {
   call->counts = true;
   bool nested = false;
   if (__builtin_expect(block.guard.record != nullptr && block.log != nullptr, 0))
-    nested = IsInsideGuard(block, *call);
+    nested = IsInsideGuard(block, call->frame);
   if (nested) {
     if (!abort) {
       // A linked PMPI tool forwards the call to its PMPI_ name.
@@ -71,6 +79,12 @@ inline bool Enter(Call* call) {
       // Both libraries implement some functions by others. User callbacks (error handlers,
       // attribute deletion) are called from user code, and count.
       if (nccl::IsInsideNccl(call->caller) || IsInsideMpi(call->caller)) return false;
+      // c10d implements some of its functions by others; the user made one call. A callback of the
+      // user's may run inside a wait.
+      const OperationInfo& outer = FindOperation(block.outer);
+      if (IsC10d(call->info->operation) && IsC10d(outer.operation) && !IsWait(outer.kind)) {
+        return false;
+      }
       // Calls by which a tool implements a send (such as Isend and Wait) are not a second message.
       call->counts = FindOperation(block.outer).rule != Rule::kP2p;
     }
@@ -78,7 +92,7 @@ inline bool Enter(Call* call) {
     const auto caller = reinterpret_cast<uint64_t>(call->caller);
     if (caller >= call->library->core_start && caller < call->library->core_end && !abort)
       return false;
-    if (IsLibrarysOwn(*call)) return false;
+    if (IsLibrarysOwn(*call) || IsTorchsOwn(*call)) return false;
   }
   ThreadLog* log = CurrentLog();
   if (log == nullptr) return false;
@@ -159,6 +173,12 @@ bool OpenBracket(Call* call) {
 }
 
 void CloseBracket() { StopWriting(); }
+
+Call* EnclosingCall(CallerFrame frame) {
+  const ThreadBlock& block = t_block;
+  if (block.guard.record == nullptr || block.log == nullptr) return nullptr;
+  return IsInsideGuard(block, frame) ? block.outermost : nullptr;
+}
 
 bool ReopenBracket(Call* call, int result) {
   if (!call->entered || !Recording()) return false;  // a forked child may return from this call

@@ -86,6 +86,9 @@ bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
+// The recorded call that the calling thread is inside of, from the frame `frame`, in any wrapper of
+// the shim; nullptr if there is none. Also right after an exception has left a wrapper.
+Call* EnclosingCall(CallerFrame frame);
 // call_record.cc. True if the call was rejected because of its arguments (proto/mpi_errors.h).
 // `result` is its return value, not 0.
 bool WasRejected(const Call& call, int result);

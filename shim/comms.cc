@@ -316,14 +316,15 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
   comm.key = identity.key;
   comm.rank = identity.rank;
   comm.size = identity.size;
-  comm.flags = ring::kIsNccl;
+  comm.flags = identity.flag;
   if (identity.rank < 0) comm.flags |= ring::kWeakIdentity;
-  for (uint32_t i = 0; i < g_used; ++i) {
+  const bool device = identity.flag == ring::kIsNccl;
+  for (uint32_t i = 0; device && i < g_used; ++i) {
     if (g_comms[i].key == identity.key && g_comms[i].rank != identity.rank) {
       g_several_devices.store(true, std::memory_order_relaxed);
     }
   }
-  return Enter(comm, creation, {.ranks = identity.parent_ranks});
+  return Enter(comm, creation, {.ranks = identity.parent_ranks, .name = identity.name});
 }
 
 uint64_t NthKey(uint64_t key, int32_t member) {

@@ -83,12 +83,15 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation);
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
                       const Creation& creation);
 
-// The identity of an NCCL communicator, known before the call that creates it.
+// The identity of an NCCL communicator or a process group of PyTorch, known before the call that
+// creates it.
 struct NcclIdentity {
   uint64_t key = 0;  // equal on all members
   int32_t rank = -1;
-  int32_t size = 0;           // 0: unknown, as is the rank
-  uint32_t parent_ranks = 0;  // RankList: the members' ranks in the parent; 0: unknown
+  int32_t size = 0;               // 0: unknown, as is the rank
+  uint32_t parent_ranks = 0;      // RankList: the members' ranks in the parent; 0: unknown
+  uint32_t flag = ring::kIsNccl;  // or kIsC10d
+  uint32_t name = 0;              // StringRef; 0: none
 };
 // Returns a key for the n-th communicator that one member creates with the same data.
 uint64_t NthKey(uint64_t key, int32_t member);

@@ -26,13 +26,6 @@ int NumberOf(const char* text, int otherwise) {
   return end != text && value >= 0 && value < (1 << 30) ? static_cast<int>(value) : otherwise;
 }
 
-// Whether torchrun, or a launcher that sets the same variables, started this process. Its workers
-// inherit the variables of the Slurm task or MPI rank that started it, which number the nodes.
-bool IsTorchWorker() {
-  const int rank = NumberOf(getenv("RANK"), -1);
-  return rank >= 0 && rank < NumberOf(getenv("WORLD_SIZE"), -1) && getenv("LOCAL_RANK") != nullptr;
-}
-
 // As FirstOf(), but `torch`, the variable of PyTorch, is the first for a worker of torchrun, and
 // the last for others: users set it for whole jobs, too.
 template <int kCount>
@@ -42,6 +35,13 @@ int NumberIn(const char* const (&names)[kCount], const char* torch, int otherwis
 }
 
 }  // namespace
+
+// Its workers inherit the variables of the Slurm task or MPI rank that started it, which number the
+// nodes.
+bool IsTorchWorker() {
+  const int rank = NumberOf(getenv("RANK"), -1);
+  return rank >= 0 && rank < NumberOf(getenv("WORLD_SIZE"), -1) && getenv("LOCAL_RANK") != nullptr;
+}
 
 uint64_t JobKey() {
   // Open MPI (PMIx), Slurm, Hydra and its relatives, torchrun.

@@ -12,6 +12,10 @@ namespace rollcall::shim {
 // start time.
 uint64_t JobKey();
 
+// Whether torchrun, or a launcher that sets the same variables, started this process as a rank.
+// False for torchrun itself, also where it was given RANK and WORLD_SIZE of the nodes (Kubeflow).
+bool IsTorchWorker();
+
 int EarlyRank();    // -1 if unknown
 int EarlySize();    // -1 if unknown
 int RanksOnNode();  // 0 if unknown

@@ -179,10 +179,7 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
     // The handle is in use again although its request's end was not seen: that request is complete,
     // or the handle is shared.
     g_by_handle.Erase(key);
-    if (library->abi.flavor != ring::Flavor::kOpenMpi &&
-        library->abi.flavor != ring::Flavor::kMpich) {
-      MarkShared(key);
-    }
+    if (library->abi.flavor == ring::Flavor::kMpiStandardAbi) MarkShared(key);
     g_private[known].origin.kind.persistent = false;
     CompleteRequest(known, {.failed = true});
   }

@@ -75,6 +75,11 @@ struct ThreadLog {
   uint64_t last_end_ticks = 0;
   Comm* open_comm[ring::kMaxNesting] = {};  // their in_flight counters include the open calls
 
+  // The last operation of torch.distributed: its request and its call path.
+  uint64_t c10d_request = 0;
+  uint32_t c10d_path = 0;
+  uint32_t c10d_context = 0;
+
   uint64_t poll_window_ticks = 0;  // when the current window of timed polls began
   uint64_t poll_inside_ticks = 0;  // time spent in polls since then, extrapolated from timed ones
 
@@ -91,11 +96,11 @@ struct ThreadLog {
 struct Nesting {
   CallerFrame guard;  // frame of the outermost wrapper that is running; no record if none
   const void* guard_caller;
-  const Call* outermost;  // the call that `guard` belongs to
-  uint32_t depth;         // number of running wrappers; valid while `guard` is
-  uint16_t outer;         // operation of the innermost recorded call
-  bool outer_is_pmpi;     // that call used the PMPI_ name
-  bool passed_down;       // a PMPI tool has already forwarded that call to its PMPI_ name
+  Call* outermost;     // the call that `guard` belongs to
+  uint32_t depth;      // number of running wrappers; valid while `guard` is
+  uint16_t outer;      // operation of the innermost recorded call
+  bool outer_is_pmpi;  // that call used the PMPI_ name
+  bool passed_down;    // a PMPI tool has already forwarded that call to its PMPI_ name
 };
 
 // A thread's data in static TLS. It is small because all preloaded libraries share 512 bytes.

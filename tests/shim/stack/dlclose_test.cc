@@ -60,14 +60,14 @@ class Dlclose : public testing::Test {
 
 using Through = void (*)(void (*)(void*), void*);
 
-struct Library {
+struct OpenedLibrary {
   void* handle = nullptr;
   uint64_t base = 0;
   Through through = nullptr;
 };
 
-Library Open(const std::string& path) {
-  Library library;
+OpenedLibrary Open(const std::string& path) {
+  OpenedLibrary library;
   library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library.handle == nullptr) return library;
   link_map* map = nullptr;
@@ -84,7 +84,7 @@ TEST_F(Dlclose, NewLibraryAtTheSameAddressGetsItsOwnRules) {
   ASSERT_TRUE(InitStacks());
   uint64_t base = 0;
   for (int round = 0; round < 6; ++round) {
-    const Library library = Open(dir_ + (round % 2 == 0 ? "/a.so" : "/b.so"));
+    const OpenedLibrary library = Open(dir_ + (round % 2 == 0 ? "/a.so" : "/b.so"));
     ASSERT_NE(library.through, nullptr);
     if (round == 0) base = library.base;
     ASSERT_EQ(library.base, base) << "not at the same address: nothing is tested";
@@ -112,14 +112,14 @@ TEST_F(Dlclose, NewLibraryAtTheSameAddressGetsItsOwnRules) {
 TEST_F(Dlclose, UnloadWithoutTheWrapperIsDetected) {
   if (kEmulated) GTEST_SKIP() << "qemu-user does not reuse addresses: nothing is tested";
   ASSERT_TRUE(InitStacks());
-  const Library first = Open(dir_ + "/a.so");
+  const OpenedLibrary first = Open(dir_ + "/a.so");
   ASSERT_NE(first.through, nullptr);
   Captured captured;
   first.through(CaptureAlone, &captured);
   EXPECT_EQ(captured.end, StackEnd::kComplete);
   dlclose(first.handle);
 
-  const Library second = Open(dir_ + "/b.so");
+  const OpenedLibrary second = Open(dir_ + "/b.so");
   ASSERT_EQ(second.base, first.base) << "not at the same address: nothing is tested";
   const Captured noticing = Capture();  // a new call site
   EXPECT_EQ(noticing.end, StackEnd::kComplete);
@@ -209,7 +209,7 @@ TEST_F(Dlclose, DoesNotDisturbCapturesOfOtherThreads) {
     });
   }
   for (int round = 0; round < 200 || captures.load() < 10000; ++round) {
-    const Library library = Open(dir_ + (round % 2 == 0 ? "/a.so" : "/b.so"));
+    const OpenedLibrary library = Open(dir_ + (round % 2 == 0 ? "/a.so" : "/b.so"));
     ASSERT_NE(library.through, nullptr);
     Captured captured;
     library.through(CaptureAlone, &captured);

@@ -1,0 +1,24 @@
+// The parameters of a c10d function, after their roles (roles.h) have assigned them.
+#ifndef ROLLCALL_SHIM_TORCH_ARGUMENTS_H_
+#define ROLLCALL_SHIM_TORCH_ARGUMENTS_H_
+
+#include <cstdint>
+
+#include "proto/ring_format.h"
+
+namespace rollcall::shim::torch {
+
+struct Arguments {
+  const void* backend = nullptr;      // `this`
+  const void* tensor = nullptr;       // at::Tensor*: the data of which all members have as much
+  const void* tensors = nullptr;      // std::vector<at::Tensor>*: the same, as a list
+  const void* reduction = nullptr;    // an options struct that begins with a c10d::ReduceOp
+  const int64_t* root = nullptr;      // an options struct that begins with the root
+  bool root_after_reduction = false;  // in `reduction`, the root follows the ReduceOp
+  int32_t peer = ring::kNoPeer;
+  int32_t tag = ring::kNoTag;
+};
+
+}  // namespace rollcall::shim::torch
+
+#endif  // ROLLCALL_SHIM_TORCH_ARGUMENTS_H_

@@ -1,0 +1,160 @@
+#include "shim/torch/binding.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "shim/loaded_object.h"
+#include "shim/platform.h"
+
+namespace rollcall::shim::torch {
+namespace {
+
+constexpr char kLibrary[] = "/libtorch_cpu.so";
+
+bool IsOurs(const void* address) {
+  Dl_info self, other;
+  return dladdr(reinterpret_cast<const void*>(&IsOurs), &self) != 0 &&
+         dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
+}
+
+// The definition in the object with this file name; nullptr if it is ours, or if there is none.
+void* FindIn(const char* path, const char* symbol) {
+  void* object = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+  if (object == nullptr) return nullptr;
+  void* found = dlsym(object, symbol);
+  dlclose(object);  // the object stays loaded: this one only took back our own reference
+  return found == nullptr || IsOurs(found) ? nullptr : found;
+}
+
+struct Path {
+  char text[4096];
+};
+
+// The file name of libtorch_cpu.so; empty if it is not loaded.
+void FindTorch(Path* path) {
+  path->text[0] = '\0';
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto* out = static_cast<Path*>(data);
+        const char* name = info->dlpi_name;
+        if (name == nullptr || strstr(name, kLibrary) == nullptr) return 0;
+        if (strlen(name) >= sizeof(out->text)) return 0;
+        memcpy(out->text, name, strlen(name) + 1);
+        return 1;
+      },
+      path);
+}
+
+// A backend that is not in libtorch_cpu.so (CUDA's, a plugin's), or a PyTorch that was linked into
+// something else.
+void* FindAnywhere(const char* symbol) {
+  void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
+  void* found = nullptr;
+  for (const auto* map = static_cast<link_map*>(program); map != nullptr && found == nullptr;
+       map = map->l_next) {
+    if (map->l_name != nullptr && map->l_name[0] != '\0') found = FindIn(map->l_name, symbol);
+  }
+  if (program != nullptr) dlclose(program);
+  return found;
+}
+
+int VersionIn(const char* text) {
+  char* end = nullptr;
+  const long major = strtol(text, &end, 10);
+  if (end == text || *end != '.') return 0;
+  const char* at = end + 1;
+  const long minor = strtol(at, &end, 10);
+  if (end == at || major < 1 || major > 99 || minor < 0 || minor > 99) return 0;
+  return static_cast<int>(major * 100 + minor);
+}
+
+int ReadVersion() {
+  const ErrnoGuard keeper;
+  static Path path;  // called once
+  FindTorch(&path);
+  char* name = strstr(path.text, kLibrary);
+  if (name == nullptr) return 0;
+  if (const char* suffix = strstr(name, ".so.")) return VersionIn(suffix + 4);  // Debian
+  // torch/lib/libtorch_cpu.so: torch/version.py has a line __version__ = '2.6.0+cu124'.
+  *name = '\0';
+  strncat(path.text, "/../version.py", sizeof(path.text) - strlen(path.text) - 1);
+  char text[512];
+  const int file = open(path.text, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t got = read(file, text, sizeof(text) - 1);
+  close(file);
+  text[got > 0 ? got : 0] = '\0';
+  const char* line = strstr(text, "__version__ = ");
+  return line == nullptr ? 0 : VersionIn(line + strlen("__version__ = '"));
+}
+
+constexpr Library MakeLibrary() {
+  Library library;
+  library.abi.handle_bytes = 8;
+  library.abi.handle_mask = ~uint64_t{0};
+  return library;
+}
+constinit Library g_library = MakeLibrary();
+constinit std::atomic<int> g_version{-1};  // -1: not read yet
+
+std::atomic<uint64_t> g_own_start{0};
+std::atomic<uint64_t> g_own_end{0};
+
+}  // namespace
+
+void* FindInTorch(const char* symbol) {
+  const ErrnoGuard keeper;
+  static Path path;
+  static std::atomic<bool> known{false};
+  if (!known.load(std::memory_order_acquire)) {
+    Path found;
+    FindTorch(&found);
+    if (found.text[0] == '\0') return nullptr;
+    path = found;  // every thread writes the same
+    known.store(true, std::memory_order_release);
+  }
+  return FindIn(path.text, symbol);
+}
+
+void* Target::Find() {
+  const ErrnoGuard keeper;
+  void* found = FindInTorch(symbol);
+  if (found == nullptr) found = FindAnywhere(symbol);
+  if (found != nullptr) function.store(found, std::memory_order_release);
+  return found;
+}
+
+void SetOwnCalls(const void* function) {
+  if (g_own_end.load(std::memory_order_relaxed) != 0) return;
+  const ErrnoGuard keeper;
+  const CodeRange range = RangeAt(function);
+  g_own_start.store(range.start, std::memory_order_relaxed);
+  g_own_end.store(range.end, std::memory_order_release);
+}
+
+bool IsOwnCall(const void* caller) {
+  const auto word = reinterpret_cast<uint64_t>(caller);
+  return word < g_own_end.load(std::memory_order_acquire) &&
+         word >= g_own_start.load(std::memory_order_relaxed);
+}
+
+Library* TorchLibrary() { return &g_library; }
+
+int TorchVersion() {
+  int known = g_version.load(std::memory_order_relaxed);
+  if (known < 0) {
+    known = ReadVersion();
+    g_version.store(known, std::memory_order_relaxed);
+  }
+  return known;
+}
+
+void SetTorchVersion(int version) { g_version.store(version, std::memory_order_relaxed); }
+
+}  // namespace rollcall::shim::torch
