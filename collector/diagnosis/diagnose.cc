@@ -23,6 +23,7 @@
 #include "collector/diagnosis/wording/phases.h"
 #include "collector/diagnosis/wording/place_text.h"
 #include "collector/diagnosis/wording/python_notes.h"
+#include "collector/diagnosis/wording/torch_text.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -46,6 +47,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
     if (std::optional<Finding> finding = rule(analysis, incident, divergence)) {
       SettleCertainty(analysis, incident, divergence, &*finding);
       AddCaller(analysis, incident, &*finding);
+      AddTorchNotes(analysis, incident, &*finding);
       return finding;
     }
   }

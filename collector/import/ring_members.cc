@@ -114,16 +114,20 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   draft.ranks = Runs(recorded.ranks);
   draft.remote_ranks = Runs(recorded.remote_ranks);
 
+  AddCreation(recorded);
+  if ((recorded.flags & (ring::kIsNccl | ring::kIsC10d)) != 0) {
+    context_.process.without_mpi =
+        context_.process.flavor == ring::Flavor::kUnknown && context_.process.thread_level < 0;
+  }
   if ((recorded.flags & ring::kIsNccl) != 0) {
-    AddNccl(recorded);
+    context_.process.device = true;
     member.stopped = recorded.stopped_launch != 0;
   }
   context_.trace.members.push_back(std::move(member));
   drafts->push_back(std::move(draft));
 }
 
-void RingMembers::AddNccl(const ring::Member& member) {
-  context_.process.device = true;
+void RingMembers::AddCreation(const ring::Member& member) {
   const OperationInfo& info = FindOperation(member.creating_operation);
   if (info.kind != Kind::kNcclInit) return;
   creations_.emplace(member.uid, context_.trace.creations.size());
@@ -133,6 +137,11 @@ void RingMembers::AddNccl(const ring::Member& member) {
   creation.rank = member.rank;
   creation.size = member.size;
   creation.call = info.name;
+  if (info.operation == Operation::kC10dRendezvous) {
+    creation.call = FindOperation(static_cast<uint16_t>(Operation::kC10dInitGroup)).name;
+    creation.endpoint = CleanText(context_.ring.String(member.name), 128);
+    if (creation.endpoint.empty()) creation.endpoint = "an unknown address";
+  }
   creation.event.start_ns = context_.Time(member.created_ticks);
   // No rank waits for a communicator whose creation failed or was aborted.
   const bool over =

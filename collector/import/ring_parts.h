@@ -88,6 +88,7 @@ class RingReferences {
  private:
   uint32_t Counts(uint32_t index);
   uint32_t ReadCallPath(uint64_t word, uint32_t outer);
+  bool IsTheShim(uint32_t number) const;
   uint32_t Module(uint32_t number);
 
   RingContext& context_;
@@ -106,7 +107,7 @@ void ReadProcess(RingContext* context, RingReferences* references,
                  std::unordered_map<std::string, RingClock>* host_clocks);
 // NCCL has no finalization: a process without MPI that returns from main has ended normally. Call
 // it after the members were read.
-void ReadEndOfNccl(Process* process);
+void ReadEndWithoutMpi(Process* process);
 
 // ring_members.cc: communicators, and the calls that made NCCL's.
 class RingMembers {
@@ -128,7 +129,7 @@ class RingMembers {
  private:
   std::vector<ring::RankRun> Runs(uint32_t ref);
   void Add(const ring::Member& recorded, std::vector<MemberDraft>* drafts);
-  void AddNccl(const ring::Member& member);
+  void AddCreation(const ring::Member& member);
 
   RingContext& context_;
   uint64_t ranks_left_;

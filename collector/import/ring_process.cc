@@ -117,10 +117,9 @@ void ReadProcess(RingContext* context, RingReferences* references,
   ReadException(context, references);
 }
 
-void ReadEndOfNccl(Process* process) {
-  const bool only =
-      process->device && process->flavor == ring::Flavor::kUnknown && process->thread_level < 0;
-  if (!only || process->exit_mark != ring::ExitMark::kExit || process->exit_status != 0) return;
+void ReadEndWithoutMpi(Process* process) {
+  if (!process->without_mpi) return;
+  if (process->exit_mark != ring::ExitMark::kExit || process->exit_status != 0) return;
   process->phase = ring::Phase::kFinalized;
   process->phase_ns = process->exit_ns;
 }

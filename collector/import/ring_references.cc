@@ -99,13 +99,21 @@ uint32_t RingReferences::ReadCallPath(uint64_t word, uint32_t outer) {
   path.codes.reserve(view->frames.size());
   constexpr uint64_t kAddressMask = (uint64_t{1} << ring::kFrameModuleShift) - 1;
   for (const uint64_t frame : view->frames) {
-    path.codes.push_back(interner_.Code(
-        Module(static_cast<uint32_t>(frame >> ring::kFrameModuleShift)), frame & kAddressMask));
+    const auto module = static_cast<uint32_t>(frame >> ring::kFrameModuleShift);
+    // A wrapper between two functions of PyTorch.
+    if (IsTheShim(module)) continue;
+    path.codes.push_back(interner_.Code(Module(module), frame & kAddressMask));
   }
   python_.Read(word, *view, &path);
   if (!path.python.empty()) path.native = path.codes;
   path.context = CallPath(outer);
   return interner_.CallPath(path);
+}
+
+bool RingReferences::IsTheShim(uint32_t number) const {
+  if (number == 0 || number > context_.ring.modules.size()) return false;
+  const std::string_view path = context_.ring.String(context_.ring.modules[number - 1].path);
+  return path.substr(path.rfind('/') + 1).starts_with("librollcall.so");
 }
 
 // `number` is 1 + an index; 0 and numbers out of range mean "in no module".

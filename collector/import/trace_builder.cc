@@ -188,16 +188,17 @@ class Joiner {
           trace_.communicators[i].parent = parent->second;
         }
       }
-      if ((trace_.communicators[i].flags & ring::kIsNccl) != 0) {
-        ListNcclMembers(draft, &trace_.communicators[i]);
+      if ((trace_.communicators[i].flags & (ring::kIsNccl | ring::kIsC10d)) != 0) {
+        ListPresentMembers(draft, &trace_.communicators[i]);
       }
     }
     ListExpected();
   }
 
-  // No NCCL call says which process has which rank: each member that is present records its own.
-  // The other ranks are known only if the communicator is the whole job, in the same order.
-  void ListNcclMembers(const MemberDraft& draft, Communicator* communicator) const {
+  // No call of NCCL or PyTorch says which process has which rank: each member that is present
+  // records its own. The other ranks are known only if the communicator is the whole job, in the
+  // same order.
+  void ListPresentMembers(const MemberDraft& draft, Communicator* communicator) const {
     const int32_t size = draft.size;
     if (communicator->created_by == Operation::kNcclCommShrink) {
       communicator->ranks = Kept(*communicator, draft.ranks);
@@ -280,15 +281,32 @@ class Joiner {
       communicator.name = "MPI_COMM_WORLD";
     } else if ((communicator.flags & ring::kIsSelf) != 0) {
       communicator.name = "MPI_COMM_SELF";
+    } else if (communicator.created_by == Operation::kC10dRendezvous) {
+      communicator.name = "the store";
     } else if (communicator.name.empty()) {
       communicator.name = Describe(communicator, depth);
+    } else if ((communicator.flags & ring::kIsC10d) != 0 && communicator.name != "default_pg") {
+      communicator.name = GroupName(communicator);
     }
+  }
+
+  // "group 2 (ranks 4-7)": PyTorch's names are numbers or hashes.
+  static std::string GroupName(const Communicator& communicator) {
+    constexpr size_t kShown = 12;
+    std::vector<int32_t> ranks = communicator.ranks;
+    const bool known = std::find(ranks.begin(), ranks.end(), -1) == ranks.end() && !ranks.empty();
+    Normalize(&ranks);
+    return fmt::format("group {}{}", communicator.name.substr(0, kShown),
+                       known ? " (" + RanksPhrase(ranks) + ")" : "");
   }
 
   // "MPI_Comm_split #4 of MPI_COMM_WORLD, color 2"
   std::string Describe(const Communicator& communicator, int depth) {
     const OperationInfo creation = FindOperation(static_cast<uint16_t>(communicator.created_by));
     const bool unknown_nccl = creation.name.empty() && (communicator.flags & ring::kIsNccl) != 0;
+    if (creation.operation == Operation::kC10dInitGroup) {
+      return fmt::format("process group {}", ++groups_named_[communicator.world]);
+    }
     if (creation.kind == Kind::kNcclInit || creation.kind == Kind::kNcclInitAll || unknown_nccl) {
       return fmt::format("NCCL communicator {}", ++nccl_named_[communicator.world]);
     }
@@ -355,7 +373,8 @@ class Joiner {
   uint64_t slots_ = 0;
   std::unordered_map<CommunicatorKey, uint32_t, CommunicatorKeyHash> index_;
   std::vector<bool> named_;
-  std::unordered_map<uint32_t, int> nccl_named_;  // by world: NCCL's communicators have no names
+  std::unordered_map<uint32_t, int> nccl_named_;    // by world: NCCL's communicators have no names
+  std::unordered_map<uint32_t, int> groups_named_;  // by world: unnamed process groups
 };
 
 }  // namespace

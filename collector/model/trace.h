@@ -365,6 +365,8 @@ struct Process {
   // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are the
   // operations that have not completed there, in the order in which they were enqueued.
   bool device = false;
+  // It uses NCCL or PyTorch, and never initialized MPI: it need not call MPI_Finalize.
+  bool without_mpi = false;
   // A host process with several ranks of one NCCL communicator is represented by several of these,
   // one for each device. `host_process` is the first of them (also for itself); kNoIndex: there is
   // only one. They share threads, ends and stacks. `held_up_by`: those whose calls block the thread
@@ -451,7 +453,8 @@ struct World {
 };
 
 // A rank's call that makes a communicator from an id of its own instead of the next number of a
-// parent: ncclCommInitRank. Its members are known only from the ranks that called it.
+// parent: ncclCommInitRank. Its members are known only from the ranks that called it. Also a rank's
+// connection to the store where the ranks of a job of torch.distributed meet: one key for the job.
 struct Creation {
   uint64_t key = 0;  // of the (unique) id: equal for all ranks that pass the same id
   uint32_t process = kNoIndex;
@@ -459,6 +462,7 @@ struct Creation {
   int32_t size = -1;              // as passed: number of ranks expected
   std::vector<int32_t> expected;  // their world ranks if known, otherwise empty
   std::string call;               // "ncclCommInitRank"
+  std::string endpoint;           // of the store; empty: it is no connection to one
   Event event;                    // times and call path; end_ns is kNoTime while it is inside
 };
 

@@ -46,7 +46,6 @@ std::string_view JobState::ActivityOf(const Process& process) {
 
 void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_t now_ns) {
   if (digest.id() == 0) return;
-  ever_seen_ = true;
   Process& process = processes_[digest.id()];
   process.agent = agent;
   process.id = digest.id();
@@ -65,6 +64,12 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
                                   .key = call.key(),
                                   .sequence = call.sequence(),
                                   .since_ns = now_ns - std::max<int64_t>(0, call.blocked_ns())});
+  }
+  const bool starting = process.phase == static_cast<uint32_t>(ring::Phase::kStarting);
+  ever_started_ = ever_started_ || !starting;
+  if (const bool inside = starting && !process.open_calls.empty(); inside != process.inside_start) {
+    process.inside_start = inside;
+    inside_start_ += inside ? 1 : -1;
   }
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
   for (const rpc::MemberDigest& member : digest.members()) {

@@ -82,6 +82,7 @@ class JobState {
     int32_t world_size = -1;
     uint64_t job_key = 0;
     uint32_t phase = 0;
+    bool inside_start = false;  // inside a call, in ring::Phase::kStarting
     uint64_t activity = 0;
     int64_t idle_since_ns = 0;
     bool quiet = false;
@@ -118,7 +119,9 @@ class JobState {
   // The communicators that have a live member, largest first.
   std::vector<Progress> Communicators(int64_t now_ns) const;
   size_t live() const;
-  bool ever_seen() const { return ever_seen_; }
+  // Thread-safe. Some process records calls. One that met the others at the store of
+  // torch.distributed, and no more, has a backend whose calls are not recorded, or may have one.
+  bool ever_seen() const { return ever_started_ || inside_start_ > 0; }
 
  private:
   struct Seen {
@@ -143,7 +146,8 @@ class JobState {
   // By process: keys of communicators and numbers of calls with NaN or infinity.
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> non_finite_;
   uint64_t mismatches_ = 0;  // fingerprint of those found; 0 if none
-  std::atomic<bool> ever_seen_ = false;
+  std::atomic<bool> ever_started_ = false;
+  std::atomic<int64_t> inside_start_ = 0;  // processes with Process::inside_start
 };
 
 // When to diagnose again. While some ranks compute, diagnoses take at most a tenth of the time;

@@ -51,6 +51,17 @@ bool EndedWell(const Report& report) {
   return report.findings.empty() && report.status == Report::Status::kFinished;
 }
 
+// Whether a process recorded more than that it met the others at the store of torch.distributed: as
+// JobState::ever_seen().
+bool RecordsCalls(const Trace& trace) {
+  const bool only_met = !trace.communicators.empty() &&
+                        std::all_of(trace.communicators.begin(), trace.communicators.end(),
+                                    [](const Communicator& communicator) {
+                                      return communicator.created_by == Operation::kC10dRendezvous;
+                                    });
+  return !trace.processes.empty() && !only_met;
+}
+
 }  // namespace
 
 Monitor::Monitor(MonitorOptions options)
@@ -628,7 +639,8 @@ void Monitor::FinishNow() {
     queries_.Symbolize(&live.trace);
     final.report = Diagnose(live.trace, diagnose);
   }
-  final.ranks_seen = state_.ever_seen() || !live.trace.processes.empty();
+  final.ranks_seen =
+      state_.ever_seen() || RecordsCalls(live.trace) || !final.report.findings.empty();
   WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
     const auto found = movements.find(id);
     return found == movements.end() ? std::nullopt : std::optional(found->second);

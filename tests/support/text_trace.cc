@@ -521,7 +521,8 @@ class Parser {
     return call;
   }
 
-  // Names of MPI without "MPI_"; names of torch.distributed and NCCL unchanged.
+  // Names of MPI without "MPI_"; names of torch.distributed and NCCL unchanged. The host's calls of
+  // torch.distributed have those of its devices' operations, behind "c10d:".
   static Operation FindByName(const std::string& name) {
     static const auto kByName = [] {
       std::unordered_map<std::string, Operation> by_name;
@@ -531,6 +532,9 @@ class Parser {
         }
       }
       for (const OperationInfo& info : kTorchOperations) by_name.emplace(info.name, info.operation);
+      for (const OperationInfo& info : kC10dOperations) {
+        by_name.emplace("c10d:" + std::string(info.name), info.operation);
+      }
       for (const OperationInfo& info : kNcclOperations) by_name.emplace(info.name, info.operation);
       return by_name;
     }();

@@ -159,6 +159,13 @@ bool IsOfADevice(const HangCase& of) {
   return IsOnDevice(of.analysis.Op(*of.incident.deviating_event));
 }
 
+// A store may be waited in for anything, and a rank may yet come.
+bool MayStillMeet(const HangCase& of) {
+  const StartDetails& start = of.incident.Of<StartDetails>();
+  return start.store || (start.rendezvous && of.incident.deviating.empty());
+}
+bool MeetsElsewhere(const HangCase& of) { return of.incident.Of<StartDetails>().rendezvous; }
+
 bool NobodyDeviates(const HangCase& of) { return of.incident.deviating.empty(); }
 
 // No record of a member of the incident's communicator is damaged.
@@ -282,6 +289,8 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kDeath, Always, kLikely},
     {What::kRejected, RejectionIsCertain, kProven},
     {What::kRejected, Always, kLikely},
+    {What::kStart, MayStillMeet, kSuspected},
+    {What::kStart, MeetsElsewhere, kLikely},
     {What::kStart, HasMismatch, kProven},
     {What::kStart, NobodyDeviates, kSuspected},
     {What::kStart, Always, kLikely},

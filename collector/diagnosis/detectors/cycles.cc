@@ -151,6 +151,7 @@ class CycleFinder {
       }
     }
     if (past) {
+      if (past->tie && HasWitness(*past)) past->tie = false;
       incidents_.push_back(std::move(*past));
     } else if (!by_message.empty()) {
       std::vector<uint32_t> ring = by_message;
@@ -159,6 +160,7 @@ class CycleFinder {
       }
       AddMessages(ring, !nodes || arms, nodes);
     } else if (crossed) {
+      BreakTie(&*crossed);
       incidents_.push_back(std::move(*crossed));
     }
   }
@@ -233,6 +235,63 @@ class CycleFinder {
     }
     incident.Set<WaitDetails>().crossed = !went_past;
     Keep(std::move(incident), best);
+  }
+
+  // Of one against one, who is at a call site that neither has used before, while both have used
+  // the other's, does something new.
+  void BreakTie(Incident* incident) const {
+    if (!incident->tie || incident->deviating.empty() || incident->agreeing.empty()) return;
+    const uint32_t one = incident->deviating.front();
+    const uint32_t other = incident->agreeing.front();
+    const Event* here = PlaceInOrder(analysis_, one);
+    const Event* there = PlaceInOrder(analysis_, other);
+    if (here == nullptr || there == nullptr) return;
+    // The call with which a rank waits there now does not count.
+    const auto used = [this](uint32_t p, uint32_t owner, const Event& place) {
+      const std::vector<const Event*> all = analysis_.Timeline(p);
+      return std::any_of(all.begin(), all.end(), [&](const Event* event) {
+        const bool earlier = p != owner || event->start_ns < place.start_ns;
+        return earlier && analysis_.Site(*event) == analysis_.Site(place);
+      });
+    };
+    const auto by_both = [&](uint32_t owner, const Event& place) {
+      return used(one, owner, place) && used(other, owner, place);
+    };
+    const auto by_none = [&](uint32_t owner, const Event& place) {
+      return !used(one, owner, place) && !used(other, owner, place);
+    };
+    if (by_both(one, *here) && by_none(other, *there)) {
+      SwapSides(analysis_.trace, incident);
+    } else if (!by_none(one, *here) || !by_both(other, *there)) {
+      return;
+    }
+    incident->tie = false;
+  }
+
+  // A third rank stands at the place to which the deviating one went on, and made the skipped call
+  // on its way from its last visit there: on a communicator of its own, perhaps.
+  bool HasWitness(const Incident& incident) const {
+    if (incident.agreeing.size() != 1 || incident.deviating.size() != 1) return false;
+    const Event* stands = PlaceInOrder(analysis_, incident.deviating.front());
+    if (stands == nullptr || incident.agreeing_event == nullptr) return false;
+    const uint64_t place = analysis_.Site(*stands);
+    const uint64_t skipped = analysis_.Site(*incident.agreeing_event);
+    for (uint32_t p = 0; p < analysis_.graph.processes.size(); ++p) {
+      if (p == incident.deviating.front() || p == incident.agreeing.front()) continue;
+      const Event* there = PlaceInOrder(analysis_, p);
+      if (there == nullptr || analysis_.Site(*there) != place) continue;
+      const std::vector<const Event*> all = analysis_.Timeline(p);
+      bool made = false;
+      // From the latest back: its own call, then those before it, up to the last visit.
+      for (auto event = all.rbegin(); event != all.rend(); ++event) {
+        if ((*event)->start_ns >= there->start_ns) continue;
+        const uint64_t site = analysis_.Site(**event);
+        if (site == place) break;
+        made |= site == skipped;
+      }
+      if (made) return true;
+    }
+    return false;
   }
 
   // Those of `there` that are also members of the communicator of the call of `process`: only they

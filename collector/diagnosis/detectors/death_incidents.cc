@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/graph/deaths.h"
 #include "collector/model/rejections.h"
 
 namespace rollcall {
@@ -97,7 +98,7 @@ class DeathFinder {
   // Processes that raised an exception come first; then the order of the ends.
   std::tuple<uint32_t, int64_t> When(uint32_t p) const {
     const Process& process = trace_.processes[p];
-    if (process.exception) return {0u, process.exception->at_ns};
+    if (process.exception && !FailedInACall(trace_, process)) return {0u, process.exception->at_ns};
     const int64_t at = process.end.at_ns != kNoTime ? process.end.at_ns : process.exit_ns;
     return {process.end.order, at == kNoTime ? INT64_MAX : at};
   }
@@ -157,7 +158,7 @@ class DeathFinder {
                                        [this](uint32_t p) { return CutOff(p) != nullptr; });
     for (const uint32_t p : dead_) {
       const Process& process = trace_.processes[p];
-      const bool crash = IsCrash(process);
+      const bool crash = IsCrash(process) && !FailedInACall(trace_, process);
       const bool known = explained || (!causes_.empty() && !FailedToStartToo(p));
       if (known && !crash && !process.end.oom_killed) continue;
       if (wrong_calls && (EndedByMpi(p) || !crash)) {

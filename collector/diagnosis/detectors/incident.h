@@ -75,6 +75,8 @@ struct RoundDetails {
   // The number of such messages between one of the two and each of its other peers; 0: it is not
   // the same for all.
   uint64_t others = 0;
+  // `others` is what the awaited process has received and, but for the last, handed on.
+  bool relayed = false;
 };
 
 // A graph's edge that only one of its ends lists. Processes.
@@ -115,8 +117,14 @@ struct EndDetails {
 };
 
 struct StartDetails {
-  uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up
+  uint32_t index = kNoIndex;  // in Trace::creations; kNoIndex: MPI's own start-up, or `store`
   uint64_t expected = 0;      // how many ranks must call it; 0 if unknown
+  // torch.distributed: what is not equal on all ranks, of those of a job that meet at a store.
+  enum class Of : uint8_t { kNothing, kRank, kSize, kEndpoint };
+  bool rendezvous = false;
+  Of differs = Of::kNothing;
+  std::vector<int32_t> unused;  // with kRank: the ranks that no process has
+  bool store = false;           // the ranks wait for a key in the store
 };
 
 struct LeakDetails {

@@ -503,9 +503,13 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   const bool y_known = known(*history_x, *y, true) || known(*history_y, *y, true);
   const bool both_by_both = known(*history_x, *x, true) && known(*history_x, *y, true) &&
                             known(*history_y, *x, true) && known(*history_y, *y, true);
-  divergence.separate_calls =
-      divergence.path_divergence.known && divergence.path_divergence.branch &&
-      !divergence.path_divergence.arms && (both_by_both || Differences(analysis, *x, *y) >= 2);
+  // A program of PyTorch makes the same call from many places, among them its own: where the source
+  // shows no two arms, they were not meant to match.
+  const bool two_places = IsC10d(analysis.Op(*y)) && sources && x_known != y_known;
+  divergence.separate_calls = divergence.path_divergence.known &&
+                              divergence.path_divergence.branch &&
+                              !divergence.path_divergence.arms &&
+                              (both_by_both || two_places || Differences(analysis, *x, *y) >= 2);
   if (x_known != y_known) {
     divergence.skipped = y_known;
   } else if (!x_known) {

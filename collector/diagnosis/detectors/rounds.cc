@@ -323,6 +323,12 @@ class RoundFinder {
   struct Served {
     uint64_t waiter = 0;
     std::vector<uint64_t> others;  // to each of its other peers
+    std::vector<uint64_t> taken;   // received from each of its peers
+
+    // A rank that hands on what it receives has not handed on the last one.
+    bool KeepsOneBack() const {
+      return others.empty() && taken.size() == 1 && waiter != 0 && taken[0] == waiter + 1;
+    }
 
     // A rank may serve several others alike, and leave one out.
     bool LeavesOneOut() const {
@@ -336,9 +342,11 @@ class RoundFinder {
     const MemberHistory* waiter = HistoryOf(wait.waiter);
     if (own == nullptr || waiter == nullptr || wait.message.sends) return by_tag;
     for (const Channel& channel : analysis_.trace.processes[wait.awaited].channels) {
-      if (channel.member != own->member_index || channel.sent == 0) continue;
+      if (channel.member != own->member_index) continue;
       if (wait.message.tag != ring::kAnyTag && wait.message.tag != channel.tag) continue;
       Served& served = by_tag[channel.tag];
+      if (channel.received != 0) served.taken.push_back(channel.received);
+      if (channel.sent == 0) continue;
       if (channel.peer == waiter->member->rank) {
         served.waiter = channel.sent;
       } else {
@@ -348,17 +356,19 @@ class RoundFinder {
     return by_tag;
   }
 
-  // The awaited process has sent more such messages to each of its other peers.
+  // The awaited process has sent more such messages to each of its other peers, or has received
+  // more than it has handed on.
   bool JudgeServer(const Circle& circle) {
     for (const Unanswered& wait : circle.waits) {
       communicator_ = analysis_.CommunicatorOf(*wait.dependency->event);
       for (const auto& [tag, served] : ServedBy(wait)) {
-        if (!served.LeavesOneOut()) continue;
+        if (!served.LeavesOneOut() && !served.KeepsOneBack()) continue;
         Incident incident = Make(wait);
         RoundDetails& details = incident.Set<RoundDetails>();
         details.message.tag = tag;
         details.before = served.waiter;
-        details.others = served.others[0];
+        details.relayed = served.KeepsOneBack();
+        details.others = details.relayed ? served.taken[0] : served.others[0];
         incident.deviating = {wait.awaited};
         incident.agreeing = {wait.waiter};
         Replace(circle, {wait.awaited}, std::move(incident));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/graph/deaths.h"
 
 namespace rollcall {
 namespace {
@@ -33,6 +34,7 @@ class StartFinder {
     for (uint32_t w = 0; w < trace_.worlds.size(); ++w) CheckWorld(w);
     LookAtGroups();
     LookAtCreations();
+    LookAtStores();
   }
 
  private:
@@ -131,11 +133,230 @@ class StartFinder {
       by_key[trace_.creations[i].key].push_back(i);
     }
     for (const auto& [key, entrants] : by_key) {
+      if (IsRendezvous(entrants)) LookAtRendezvous(entrants);
+    }
+    for (const auto& [key, entrants] : by_key) {
+      if (IsRendezvous(entrants) || started_wrong_.contains(WorldOf(entrants))) continue;
       const bool open = std::any_of(entrants.begin(), entrants.end(), [this](uint32_t i) {
         return trace_.creations[i].event.end_ns == kNoTime;
       });
       if (!DifferInSize(entrants) && !SameRankTwice(entrants) && open) NotAllCame(entrants);
     }
+  }
+
+  bool IsRendezvous(const std::vector<uint32_t>& creations) const {
+    return !trace_.creations[creations.front()].endpoint.empty();
+  }
+
+  uint32_t WorldOf(const std::vector<uint32_t>& creations) const {
+    return trace_.processes[trace_.creations[creations.front()].process].world;
+  }
+
+  // Where the ranks of a job of torch.distributed meet. What they then wait for in other calls of
+  // the start is the same: a rank that has not come.
+  void LookAtRendezvous(std::vector<uint32_t> entrants) {
+    DropEarlierStarts(&entrants);
+    std::map<std::string, std::vector<uint32_t>> by_endpoint;
+    for (const uint32_t i : entrants) by_endpoint[trace_.creations[i].endpoint].push_back(i);
+    bool wrong = false;
+    // One run may have several jobs: those at an endpoint with all their ranks are no others'.
+    std::vector<uint32_t> incomplete;
+    for (const auto& [endpoint, members] : by_endpoint) {
+      if (TwoWithOneRank(members)) {
+        wrong = true;
+      } else if (std::any_of(members.begin(), members.end(), [&, n = members.size()](uint32_t i) {
+                   return trace_.creations[i].size != static_cast<int32_t>(n);
+                 })) {
+        incomplete.insert(incomplete.end(), members.begin(), members.end());
+      }
+    }
+    const std::vector<uint32_t> waiting = Starting(incomplete);
+    if (!wrong && !waiting.empty()) {
+      wrong = EndpointsDiffer(incomplete, waiting) || SizesDiffer(incomplete, waiting) ||
+              SomeAreAbsent(incomplete, waiting);
+    }
+    if (!wrong) return;
+    for (const uint32_t i : entrants) {
+      started_wrong_.insert(trace_.processes[trace_.creations[i].process].world);
+    }
+  }
+
+  // torchrun restarts ranks.
+  void DropEarlierStarts(std::vector<uint32_t>* entrants) const {
+    std::map<int32_t, int64_t> last;
+    for (const uint32_t i : *entrants) {
+      int64_t& start = last[trace_.creations[i].rank];
+      start = std::max(start, trace_.creations[i].event.start_ns);
+    }
+    std::erase_if(*entrants, [&](uint32_t i) {
+      const Creation& creation = trace_.creations[i];
+      const Process& process = trace_.processes[creation.process];
+      const int64_t end = process.end.at_ns != kNoTime ? process.end.at_ns : process.exit_ns;
+      return IsGone(process) && end != kNoTime && end <= last[creation.rank];
+    });
+  }
+
+  // Those that are inside a call of the start.
+  std::vector<uint32_t> Starting(const std::vector<uint32_t>& entrants) const {
+    std::vector<uint32_t> starting = Processes(entrants);
+    std::erase_if(starting, [this](uint32_t p) {
+      return !IsCreating(p) || analysis_.graph.processes[p].activity == Activity::kEnded;
+    });
+    return starting;
+  }
+
+  Incident Met(uint32_t first, std::vector<uint32_t> waiting, StartDetails::Of differs) const {
+    Incident incident;
+    incident.what = What::kStart;
+    incident.hangs = analysis_.AllStill(waiting);
+    StartDetails& details = incident.Set<StartDetails>();
+    details.index = first;
+    details.expected = static_cast<uint64_t>(std::max(trace_.creations[first].size, 0));
+    details.rendezvous = true;
+    details.differs = differs;
+    if (differs != StartDetails::Of::kNothing) incident.mismatch.kind = MismatchKind::kCount;
+    incident.agreeing = std::move(waiting);
+    return incident;
+  }
+
+  // Reports it if it has lasted long enough. A rank may start later than the others.
+  void AddMet(Incident incident, int64_t times) {
+    if (!something_hangs_ && StandsStill(incident.agreeing, times)) {
+      incidents_.push_back(std::move(incident));
+    }
+  }
+
+  bool TwoWithOneRank(const std::vector<uint32_t>& entrants) {
+    std::map<int32_t, std::vector<uint32_t>> by_rank;
+    for (const uint32_t i : entrants) by_rank[trace_.creations[i].rank].push_back(i);
+    for (const auto& [rank, members] : by_rank) {
+      if (rank < 0 || members.size() < 2) continue;
+      const std::vector<uint32_t> waiting = Starting(entrants);
+      Incident incident = Met(members.front(), waiting, StartDetails::Of::kRank);
+      incident.hangs &= !waiting.empty();
+      incident.deviating = Processes(members);
+      incident.mismatch.deviating_value = std::to_string(rank);
+      for (int32_t other = 0; other < trace_.creations[members.front()].size; ++other) {
+        if (!by_rank.contains(other)) incident.Set<StartDetails>().unused.push_back(other);
+      }
+      incidents_.push_back(std::move(incident));
+      return true;
+    }
+    return false;
+  }
+
+  // Splits the ranks by a text of each; false if it is the same for all. The side with fewer ranks
+  // deviates.
+  template <typename Text>
+  bool Split(const std::vector<uint32_t>& entrants, const Text& text, Incident* incident) const {
+    std::map<std::string, std::vector<uint32_t>> by_text;
+    for (const uint32_t i : entrants) by_text[text(trace_.creations[i])].push_back(i);
+    if (by_text.size() < 2) return false;
+    const auto most = std::max_element(
+        by_text.begin(), by_text.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    std::vector<uint32_t> deviating;
+    for (const auto& [value, members] : by_text) {
+      if (value == most->first) continue;
+      deviating.insert(deviating.end(), members.begin(), members.end());
+      incident->mismatch.deviating_value = value;
+      incident->tie |= members.size() == most->second.size();
+    }
+    incident->mismatch.agreeing_value = most->first;
+    incident->deviating = Processes(deviating);
+    incident->agreeing = Without(Processes(most->second), incident->deviating);
+    return true;
+  }
+
+  bool SizesDiffer(const std::vector<uint32_t>& entrants, const std::vector<uint32_t>& waiting) {
+    Incident incident = Met(entrants.front(), waiting, StartDetails::Of::kSize);
+    const auto size = [](const Creation& creation) { return std::to_string(creation.size); };
+    if (!Split(entrants, size, &incident)) return false;
+    AddMet(std::move(incident), 1);
+    return true;
+  }
+
+  // One host may have several names: it counts only if a rank is inside.
+  bool EndpointsDiffer(const std::vector<uint32_t>& entrants,
+                       const std::vector<uint32_t>& waiting) {
+    Incident incident = Met(entrants.front(), waiting, StartDetails::Of::kEndpoint);
+    const auto endpoint = [](const Creation& creation) { return creation.endpoint; };
+    if (!Split(entrants, endpoint, &incident)) return false;
+    const std::vector<uint32_t> connecting = Inside(entrants);
+    const bool stuck = std::any_of(
+        incident.deviating.begin(), incident.deviating.end(), [&connecting](uint32_t p) {
+          return std::binary_search(connecting.begin(), connecting.end(), p);
+        });
+    if (!stuck) return false;
+    AddMet(std::move(incident), 1);
+    return true;
+  }
+
+  bool SomeAreAbsent(const std::vector<uint32_t>& entrants, const std::vector<uint32_t>& waiting) {
+    Incident incident = Met(entrants.front(), waiting, StartDetails::Of::kNothing);
+    std::set<int32_t> came;
+    for (const uint32_t i : entrants) came.insert(trace_.creations[i].rank);
+    for (int32_t rank = 0; rank < trace_.creations[entrants.front()].size; ++rank) {
+      if (!came.contains(rank)) incident.absent.push_back(rank);
+    }
+    if (incident.absent.empty()) return false;
+    AddMet(std::move(incident), kStartTakes);
+    return true;
+  }
+
+  const OpenCall* StoreWaitOf(uint32_t p) const {
+    const OpenCall* open = analysis_.graph.processes[p].open;
+    return open != nullptr && IsStoreWait(analysis_.Op(open->event)) ? open : nullptr;
+  }
+
+  // Ranks that wait for one key, in the world where most do.
+  void LookAtStores() {
+    std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> by_key;
+    for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+      if (const OpenCall* open = StoreWaitOf(p)) {
+        by_key[{trace_.processes[p].world, analysis_.Args(open->event).semantic_hash}].push_back(p);
+      }
+    }
+    if (by_key.empty()) return;
+    const auto most = std::max_element(by_key.begin(), by_key.end(), [](auto& a, auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    const World& world = trace_.worlds[most->first.first];
+    Incident incident;
+    incident.what = What::kStart;
+    incident.hangs = true;
+    incident.Set<StartDetails>().store = true;
+    incident.agreeing = most->second;
+    incident.agreeing_event = &StoreWaitOf(most->second.front())->event;
+    std::vector<uint32_t> others;
+    for (size_t rank = 0; rank < world.processes.size(); ++rank) {
+      if (world.processes[rank] == kNoIndex) {
+        incident.absent.push_back(static_cast<int32_t>(rank));
+      } else {
+        others.push_back(world.processes[rank]);
+      }
+    }
+    others = Without(std::move(others), incident.agreeing);
+    // Who is to set the key is not known: a minority may wait for all others, or for one of them.
+    const bool few = others.size() < incident.agreeing.size();
+    // Few that wait elsewhere for these ranks are those that did not come here.
+    if (few && incidents_.size() == 1 && IsBehindIn(most->second, incidents_.front())) {
+      incidents_.clear();
+    } else if (something_hangs_ || !incidents_.empty()) {
+      return;
+    }
+    std::vector<uint32_t> dead = Dead(others);
+    if (!StandsStill(incident.agreeing) || !StandsStill(Without(others, dead))) return;
+    if (!dead.empty()) return AddDeath(std::move(dead), std::move(incident.agreeing));
+    if (few) incident.deviating = std::move(others);
+    incidents_.push_back(std::move(incident));
+  }
+
+  static bool IsBehindIn(const std::vector<uint32_t>& inside, const Incident& incident) {
+    return incident.what == What::kBehind && !incident.tie &&
+           std::all_of(incident.deviating.begin(), incident.deviating.end(), [&inside](uint32_t p) {
+             return std::find(inside.begin(), inside.end(), p) != inside.end();
+           });
   }
 
   std::vector<uint32_t> Processes(const std::vector<uint32_t>& creations) const {
@@ -185,7 +406,8 @@ class StartFinder {
     std::map<int32_t, std::vector<uint32_t>> by_rank;
     for (const uint32_t i : entrants) by_rank[trace_.creations[i].rank].push_back(i);
     by_rank.erase(-1);
-    for (const auto& [rank, members] : by_rank) {
+    for (auto& [rank, members] : by_rank) {
+      EraseEarlierJobs(&members);
       if (members.size() < 2) continue;
       Incident incident;
       incident.deviating = Processes(members);
@@ -195,6 +417,20 @@ class StartFinder {
       return true;
     }
     return false;
+  }
+
+  // A program may start its ranks several times, one after another (torch.multiprocessing). The
+  // process groups of these jobs have the same names; they are not the same groups.
+  void EraseEarlierJobs(std::vector<uint32_t>* creations) const {
+    std::erase_if(*creations, [&](uint32_t i) {
+      const Process& process = trace_.processes[trace_.creations[i].process];
+      return process.exit_ns != kNoTime &&
+             std::any_of(creations->begin(), creations->end(), [&](uint32_t other) {
+               const Creation& later = trace_.creations[other];
+               return later.event.start_ns - process.exit_ns >
+                      ClockErrorNs(process, trace_.processes[later.process]);
+             });
+    });
   }
 
   void AddWrong(const std::vector<uint32_t>& entrants, Incident incident) {
@@ -272,6 +508,7 @@ class StartFinder {
   std::vector<Incident>& incidents_;
   bool something_hangs_ = false;
   std::unordered_set<uint32_t> creating_;  // processes that are inside such a call
+  std::set<uint32_t> started_wrong_;       // worlds whose ranks do not meet
   std::set<uint32_t> tied_;
 };
 

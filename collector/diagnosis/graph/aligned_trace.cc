@@ -120,10 +120,23 @@ const Event* AlignedTrace::LastPoll(uint32_t process) const {
   return nullptr;
 }
 
+// PyTorch's operations all return at once, and the host waits for them in a second call: what the
+// user wrote is the operation. Null for other calls.
+const Event* AlignedTrace::AwaitedOperation(uint32_t process, const OpenCall& call) const {
+  if (!IsC10d(Op(call.event)) || call.requests.empty()) return nullptr;
+  for (const OpenRequest& request : trace.processes[process].open_requests) {
+    if (request.uid == call.requests.front()) return &request.event;
+  }
+  return nullptr;
+}
+
 const Event* AlignedTrace::CurrentEvent(uint32_t process) const {
   const ProcessView& view = graph.processes[process];
   if (view.finalize != nullptr) return view.finalize;
-  if (view.open != nullptr) return &view.open->event;
+  if (view.open != nullptr) {
+    const Event* operation = AwaitedOperation(process, *view.open);
+    return operation != nullptr ? operation : &view.open->event;
+  }
   if (const Event* poll = LastPoll(process)) return poll;
   const Process& record = trace.processes[process];
   if (record.device && !record.open_requests.empty()) return &record.open_requests.front().event;

@@ -87,6 +87,7 @@ class AlignedTrace {
   // The call of a process: MPI_Finalize, the call that it is inside, the call that it polls with,
   // or its last call; nullptr if it never made one.
   const Event* CurrentEvent(uint32_t process) const;
+  const Event* AwaitedOperation(uint32_t process, const OpenCall& call) const;
   // The unsuccessful poll that was the last call of the process; nullptr if its last call was
   // another one.
   const Event* LastPoll(uint32_t process) const;

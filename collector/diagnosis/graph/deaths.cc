@@ -58,9 +58,11 @@ bool IsReaction(const Process& killed, const Process& process) {
 }
 
 // Whether the launcher may have ended `process` because of `cause`.
-bool EndsAnother(const Process& cause, const Process& process) {
-  // The job was ended then, by hand or by the launcher, because it could not continue.
-  if (cause.exception) {
+bool EndsAnother(const Trace& trace, const Process& cause, const Process& process) {
+  // The job was ended then, by hand or by the launcher, because it could not continue. A rank may
+  // also fail because it lost the connection to `process`; launchers ask the others to stop.
+  const bool may_react = FailedInACall(trace, cause) && process.end.status != 15;
+  if (cause.exception && !may_react) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
   }
@@ -132,6 +134,14 @@ bool WasAskedToStop(const Process& process) {
 // lost a rank, waits for a second before it ends the others.
 constexpr int64_t kTogetherNs = 250'000'000;
 
+// Ended with 0 outside of all calls, whatever came before: it had nothing else to do. A child that
+// Python's multiprocessing has forked ends so, by _exit(0).
+bool LeftWithoutMpi(const Process& process) {
+  return process.without_mpi && process.exit_mark != ring::ExitMark::kNone &&
+         process.exit_mark != ring::ExitMark::kMpiAbort && process.exit_status == 0 &&
+         !IsInside(process) && !process.exception;
+}
+
 }  // namespace
 
 Deaths::Deaths(const Trace& trace) : trace_(trace), killed_alone_(trace.worlds.size()) {
@@ -164,6 +174,10 @@ void Deaths::CheckWorld(const World& world) {
   const bool together = first == nullptr || last->end.at_ns - first->end.at_ns <
                                                 kTogetherNs + ClockErrorNs(*first, *last);
   asked_to_stop_.push_back(all && several && together);
+  all_left_.push_back(
+      std::all_of(world.processes.begin(), world.processes.end(), [this](uint32_t rank) {
+        return rank == kNoIndex || LeftWithoutMpi(trace_.processes[rank]);
+      }));
 }
 
 void Deaths::CheckLosses() {
@@ -182,7 +196,7 @@ void Deaths::CheckLosses() {
 bool Deaths::ByItself(const Process& process) const {
   if (process.phase >= ring::Phase::kFinalized && !process.ended_by) return false;
   if (process.end.by_launcher || process.end.by_rollcall) return false;
-  if (asked_to_stop_[process.world]) return false;
+  if (asked_to_stop_[process.world] || all_left_[process.world]) return false;
   if (LostItsDaemon(trace_, process) && !other_ends_.contains({process.world, process.host})) {
     return false;
   }
@@ -214,8 +228,16 @@ bool Deaths::ByItself(const Process& process) const {
   return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
     return other != kNoIndex && &trace_.processes[other] != &process &&
            !ShareProcess(trace_.processes[other], process) &&
-           EndsAnother(trace_.processes[other], process);
+           EndsAnother(trace_, trace_.processes[other], process);
   });
+}
+
+bool FailedInACall(const Trace& trace, const Process& process) {
+  return process.exception &&
+         std::any_of(process.open_calls.begin(), process.open_calls.end(),
+                     [&](const OpenCall& call) {
+                       return IsC10d(trace.arguments[call.event.arguments].operation);
+                     });
 }
 
 int64_t ClockErrorNs(const Process& a, const Process& b) {

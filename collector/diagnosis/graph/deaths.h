@@ -26,10 +26,15 @@ class Deaths {
 
   const Trace& trace_;
   std::vector<bool> asked_to_stop_;                        // by world
+  std::vector<bool> all_left_;                             // by world: all ranks ended with 0
   std::vector<std::vector<const Process*>> killed_alone_;  // by world: WasKilledAlone()
   // World and host of ranks that ended otherwise than by losing their daemon.
   std::set<std::pair<uint32_t, std::string>> other_ends_;
 };
+
+// The exception came out of a call of PyTorch, which therefore never returned: the rank's own
+// mistake, or it lost the connection to another one.
+bool FailedInACall(const Trace& trace, const Process& process);
 
 // The error bound of the difference of a time of `a` and a time of `b`: 0 on one host, decades if a
 // clock offset was not measured.

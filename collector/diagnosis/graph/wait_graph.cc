@@ -98,7 +98,9 @@ class GraphBuilder {
         view.open = &call;
       }
     }
-    if (process.exception) {
+    // It lost the connection to a rank that had left: but for the exception, it would wait for it.
+    const bool lost = FailedInACall(trace_, process) && AnotherLeft(process);
+    if (process.exception && !lost) {
       view.activity = Activity::kEnded;
       return;
     }
@@ -107,7 +109,7 @@ class GraphBuilder {
       view.activity = Activity::kLeft;
       return;
     }
-    if (deaths_.ByItself(process) || IsInsideRejected(process)) {
+    if (!lost && (deaths_.ByItself(process) || IsInsideRejected(process))) {
       view.activity = Activity::kEnded;
       return;
     }
@@ -149,6 +151,16 @@ class GraphBuilder {
       // proven.
       view.activity = Activity::kBlocked;
     }
+  }
+
+  // Another rank of the job has ended well.
+  bool AnotherLeft(const Process& process) const {
+    const std::vector<uint32_t>& all = trace_.worlds[process.world].processes;
+    return std::any_of(all.begin(), all.end(), [&](uint32_t other) {
+      return other != kNoIndex && &trace_.processes[other] != &process &&
+             trace_.processes[other].phase >= ring::Phase::kFinalized &&
+             !trace_.processes[other].exception;
+    });
   }
 
   bool IsLoose(const Process& process, const Thread& thread) const {

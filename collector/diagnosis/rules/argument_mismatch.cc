@@ -89,18 +89,19 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                           agreeing.size() == 1 ? "one" : fmt::format("{}", agreeing.size()))
             : "");
   }
-  if (message && !IsOnDevice(finding.operation)) {
+  if (message && !IsOnDevice(finding.operation) && !IsC10d(finding.operation)) {
     finding.fix = mismatch.kind == MismatchKind::kCount
                       ? "receive at least as much as is sent"
                       : "use datatypes with the same type signature in the send and the receive";
   }
   finding.why =
-      message
-          ? "the n-th send between two ranks matches the n-th receive, and both describe one "
-            "message"
-          : fmt::format("{} requires the same value on every rank: {} and {} differ",
-                        IsOnDevice(finding.operation) ? OperationName(finding.operation) : "MPI",
-                        mismatch.deviating_value, mismatch.agreeing_value);
+      message ? "the n-th send between two ranks matches the n-th receive, and both describe one "
+                "message"
+              : fmt::format("{} requires the same value on every rank: {} and {} differ",
+                            IsOnDevice(finding.operation) || IsC10d(finding.operation)
+                                ? OperationName(finding.operation)
+                                : "MPI",
+                            mismatch.deviating_value, mismatch.agreeing_value);
   if (mismatch.between) DescribePair(analysis, call, mismatch, &finding);
   if (incident.repeated > 0) {
     finding.notes.push_back(fmt::format("again from the same lines, {} more time{}",

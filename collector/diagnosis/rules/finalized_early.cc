@@ -51,7 +51,7 @@ std::optional<Finding> JudgeFinalizedEarly(const Analysis& analysis, const Incid
   const std::vector<int32_t> left = analysis.RanksOf(incident.deviating);
   // A process without MPI did not call MPI_Finalize: it returned from main.
   const Process& process = analysis.trace.processes[incident.deviating.front()];
-  const bool no_mpi = process.device && process.flavor == ring::Flavor::kUnknown;
+  const bool no_mpi = process.without_mpi;
   std::string did = Left(analysis, incident);
   const bool alive = !did.empty();
   if (!alive) did = no_mpi ? "ended" : "entered MPI_Finalize";

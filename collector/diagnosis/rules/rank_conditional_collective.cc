@@ -122,7 +122,7 @@ Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
                           const Divergence& divergence) {
   const RoundDetails& rounds = incident.Of<RoundDetails>();
   Finding finding = Draft(analysis, incident, VerdictKind::kRankConditionalCollective, rounds.more);
-  const std::string operation = OperationName(finding.operation);
+  const std::string& operation = finding.called;
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   const std::string culprits = RanksPhrase(finding.culprits);
   const std::string other = OtherCall(analysis, incident, next);
@@ -202,14 +202,13 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
         incident.mismatch.agreeing_value));
   }
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
-                            OperationName(finding.operation));
-  if (incident.exit) finding.fix = ExitFix(*incident.exit, OperationName(finding.operation));
+                            finding.called);
+  if (incident.exit) finding.fix = ExitFix(*incident.exit, finding.called);
   // A loop that ended early, or calls in another order, leave the same histories.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
     finding.notes.push_back(fmt::format("either {} {} {}, under a condition", RanksPhrase(skipped),
-                                        Verb(skipped, "skips", "skip"),
-                                        OperationName(finding.operation)));
+                                        Verb(skipped, "skips", "skip"), finding.called));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }
   std::string condition = ConditionNote(analysis, incident, divergence);

@@ -74,8 +74,8 @@ std::string EndByMpiText(const Finding& finding, const Process& process, const E
 void WordDeath(const Analysis& analysis, const Incident& incident, const Process& process,
                Finding* finding) {
   std::string title = fmt::format("{} {}", RanksPhrase(finding->culprits), EndText(process));
-  const bool knows_mpi = !process.device || process.flavor != ring::Flavor::kUnknown;
-  if (process.phase < ring::Phase::kFinalizing && knows_mpi) title += " without MPI_Finalize";
+  if (process.phase < ring::Phase::kFinalizing && !process.without_mpi)
+    title += " without MPI_Finalize";
   finding->title = title + WaitingText(analysis, incident, *finding);
   if (incident.deviating_event != nullptr) {
     const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;

@@ -84,6 +84,7 @@ std::optional<Finding> JudgeUncaughtException(const Analysis& analysis, const In
     finding.why =
         "the exception is not caught: Python shuts down, and the rank takes part in no further "
         "operation";
+    if (process.without_mpi) finding.fix = "fix the cause of the exception";
   } else {
     finding.why = "the exception is not caught: std::terminate ended the process";
   }

@@ -43,7 +43,7 @@ Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
   const std::vector<uint32_t>& left = rounds.more ? incident.agreeing : incident.deviating;
   const std::string ranks = RanksPhrase(analysis.RanksOf(left));
   const std::string stayed = RanksPhrase(analysis.RanksOf({rounds.waiter}));
-  const std::string operation = OperationName(finding.operation);
+  const std::string& operation = finding.called;
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   const std::string other = OtherCall(analysis, incident, next);
   finding.title =
@@ -85,7 +85,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
   const Event* next =
       divergence.deviating_left ? incident.deviating_event : incident.agreeing_event;
   const std::string other = OtherCall(analysis, incident, *next);
-  const std::string operation = OperationName(finding.operation);
+  const std::string& operation = finding.called;
   if (divergence.left_for_certain) {
     finding.title = fmt::format(
         "{} left the loop around {} after {}{}; {} {} in {}", RanksPhrase(left), operation,

@@ -111,6 +111,7 @@ struct Finding {
   uint32_t world = kNoIndex;
   uint32_t communicator = kNoIndex;
   Operation operation = Operation::kNone;  // the skipped or mismatched collective
+  std::string called;                      // the function by which the user called it
   uint64_t sequence = 0;                   // first misaligned number on the communicator; 0 if none
   std::vector<int32_t> culprits;           // increasing; empty if no rank can be singled out
   // The hosts of the culprits, by their first rank; empty in a job on one host.

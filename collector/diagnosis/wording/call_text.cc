@@ -6,6 +6,29 @@
 #include "collector/model/signal_name.h"
 
 namespace rollcall {
+namespace {
+
+// " of broadcast_object_list" for a broadcast that it makes.
+std::string OfCaller(const Analysis& analysis, const Event& event) {
+  const std::string called = CalledName(analysis, event);
+  return called == OperationName(analysis.Op(event)) ? "" : " of " + called;
+}
+
+}  // namespace
+
+std::string CalledName(const Analysis& analysis, const Event& event) {
+  if (IsC10d(analysis.Op(event)) && event.call_path != kNoIndex) {
+    for (const SourceFrame* frame : analysis.sites.OutermostFirst(event.call_path)) {
+      // Its callers there are decorators.
+      if (frame->language == Language::kPython && frame->function != "wrapper" &&
+          frame->file.ends_with("torch/distributed/distributed_c10d.py")) {
+        return frame->function;
+      }
+    }
+  }
+  return OperationName(analysis.Op(event));
+}
+
 std::string GilFix(const std::string& call) {
   return fmt::format(
       "make no call of {} that holds the GIL while the main thread has something to do for other "
@@ -16,8 +39,13 @@ std::string GilFix(const std::string& call) {
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
   std::string text = OperationName(analysis.Op(event));
   if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
+  text += OfCaller(analysis, event);
   if (arguments) {
-    const std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
+    std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
+    const bool bucket = event.detail != 0 && event.detail != ring::kUnreduced;
+    if (IsC10d(analysis.Op(event)) && event.sequence != 0 && bucket) {
+      details += fmt::format("{}DDP bucket {}", details.empty() ? "" : ", ", event.detail);
+    }
     if (!details.empty()) text += fmt::format("  ({})", details);
   }
   return text;
@@ -34,8 +62,14 @@ std::string OtherCall(const Analysis& analysis, const Incident& incident, const 
 }
 
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation) {
-  return fmt::format("{}{} #{} on {}", incident.start == 0 ? "" : "MPI_Start of ",
-                     OperationName(operation), incident.sequence,
+  std::string caller;
+  for (const Event* event : {incident.agreeing_event, incident.deviating_event}) {
+    if (caller.empty() && event != nullptr && analysis.Op(*event) == operation) {
+      caller = OfCaller(analysis, *event);
+    }
+  }
+  return fmt::format("{}{} #{}{} on {}", incident.start == 0 ? "" : "MPI_Start of ",
+                     OperationName(operation), incident.sequence, caller,
                      analysis.CommunicatorName(incident.communicator));
 }
 

@@ -13,6 +13,10 @@ namespace rollcall {
 std::string GilFix(const std::string& call);
 
 // "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the parentheses.
+// The function that the user called: "MPI_Allreduce"; of PyTorch "broadcast_object_list", which
+// makes a broadcast. The name of the operation if the stack does not show another one.
+std::string CalledName(const Analysis& analysis, const Event& event);
+
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
 // "MPI_Allreduce #3"; followed by " on rows" if that is not the incident's communicator.
 std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);

@@ -8,6 +8,7 @@
 #include "collector/diagnosis/certainty/doubts.h"
 #include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/detectors/waiting.h"
+#include "collector/diagnosis/wording/call_text.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/sites.h"
 #include "collector/diagnosis/wording/waiting_set.h"
@@ -57,7 +58,10 @@ Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind ki
   finding.sequence = incident.sequence;
   const Event* event = deviating_operation ? incident.deviating_event : incident.agreeing_event;
   if (event == nullptr) event = incident.deviating_event;
-  if (event != nullptr) finding.operation = analysis.Op(*event);
+  if (event != nullptr) {
+    finding.operation = analysis.Op(*event);
+    finding.called = CalledName(analysis, *event);
+  }
   const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
   finding.waiting = analysis.RanksOf(waiting);
   if (!incident.tie) finding.culprits = analysis.RanksOf(incident.deviating);

@@ -24,6 +24,11 @@ std::string RoundsText(const Analysis& analysis, const Incident& incident) {
     return fmt::format("rank {} sent rank {} {}{}, and rank {} waits for {}", awaited, waiter,
                        count, tag, waiter, next);
   }
+  if (rounds.relayed) {
+    return fmt::format(
+        "rank {} received {} messages{}, and sent rank {} only {}; rank {} waits for {}", awaited,
+        rounds.others, tag, waiter, rounds.before, waiter, next);
+  }
   const bool any = rounds.message.peer == ring::kAnySource;
   return any ? fmt::format(
                    "rank {} sent rank {} {}{}, and each of the other ranks {}; rank {} waits "

@@ -57,6 +57,16 @@ class SiteList {
   }
 
  private:
+  // The deviating side has not arrived where the others wait.
+  bool IsBehind() const {
+    return incident_.what == What::kBehind || incident_.Of<StartDetails>().store;
+  }
+
+  // The deviating side waits for the other.
+  bool WaitsItself() const {
+    return incident_.what == What::kMessage || incident_.Of<StartDetails>().rendezvous;
+  }
+
   Site Of(uint32_t process, bool culprit) const {
     if (!analysis_.trace.HasRecords()) {
       return SiteOfPlace(analysis_, incident_, process, culprit);
@@ -103,15 +113,14 @@ class SiteList {
       case Activity::kBlocked:
       case Activity::kPolling:
         site.role = culprit && incident_.what == What::kDeviceLag ? Site::Role::kStalled
-                    : culprit && incident_.what != What::kMessage ? Site::Role::kWentOn
+                    : culprit && !WaitsItself()                   ? Site::Role::kWentOn
                                                                   : Site::Role::kWaiting;
         break;
       case Activity::kLeft:
         site.role = Site::Role::kWentOn;
         break;
       case Activity::kRunning:
-        site.role =
-            incident_.what == What::kBehind && culprit ? Site::Role::kStalled : Site::Role::kOther;
+        site.role = IsBehind() && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
     const bool is_wrong = incident_.what == What::kRejected || incident_.what == What::kStray ||
@@ -125,8 +134,10 @@ class SiteList {
     // Both calls returned: the ranks wait in later ones.
     if (incident_.Of<CallDetails>().showed_at != 0) site.role = Site::Role::kOther;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
-    if (incident_.what == What::kBehind && culprit) {
+    if (IsBehind() && culprit) {
       FromLiveStack(record, view.open != nullptr, &site);
+    } else if (incident_.Of<StartDetails>().rendezvous) {
+      LineFromLiveStack(record, &site);
     }
     return site;
   }
@@ -176,6 +187,16 @@ class SiteList {
     }
     if (inside || site->what.starts_with("polls ")) return;
     if (!site->what.empty()) site->what = "outside every call; its last was " + site->what;
+  }
+
+  // The first call of a process may be recorded without its Python frames, which can be read only
+  // after a call that holds the GIL.
+  static void LineFromLiveStack(const Process& process, Site* site) {
+    if (site->frame.line != 0 || process.live_stacks.empty()) return;
+    const SourceFrame* user = InnermostUserFrame(process.live_stacks.front().frames);
+    if (user == nullptr || user->line == 0 || IsFrameworkFrame(*user)) return;
+    site->frame = *user;
+    site->call_path = kNoIndex;
   }
 
   const Analysis& analysis_;

@@ -91,6 +91,7 @@ void FlightTraceBuilder::Add(const Dump& dump) {
   process.world = world;
   process.rank = dump.rank;
   process.device = true;
+  process.without_mpi = true;
   process.phase = ring::Phase::kRunning;
   process.taken_at_ns = dump.taken_at_ns;
   process.source = dump.source;
