@@ -10,7 +10,8 @@ function(rollcall_shown_verdicts page)
   rollcall_job_test(shown.${name} job ../pages/shown_verdicts.py --rollcall $<TARGET_FILE:rollcall_cli>
     --programs ${CMAKE_CURRENT_BINARY_DIR} --page ${page})
 endfunction()
-file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/torch.md
+  ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
 list(FILTER pages EXCLUDE REGEX "/docs/verdicts/README.md$")
 if(MPICC_openmpi)
   foreach(page ${pages})

@@ -32,6 +32,7 @@ Keys of expect:
   comm, comm!     the communicator's name is, or is not, this one
   certainty       allowed values, separated by commas
   analyze-certainty   the same for the verdict from the run directory, where it may be lower
+  attach-kind         the kind that `rollcall attach` has to name, if it differs
   attach-culprits     the ranks that `rollcall attach` has to name, if they differ: it has no recorded calls of
               the ranks
   lines           both (default), culprit, or none: which marked lines are compared
@@ -112,7 +113,7 @@ def _keys(text, mpi):
 
 def _finish(finding, lines):
     known = {"kind", "culprits", "waiting", "op", "seq", "comm", "comm!", "certainty",
-             "analyze-certainty", "attach-culprits", "lines", "function@waiting", "function@culprit"}
+             "analyze-certainty", "attach-culprits", "attach-kind", "lines", "function@waiting", "function@culprit"}
     unknown = set(finding) - known
     missing = {"kind", "culprits", "waiting", "op", "seq", "certainty"} - set(finding)
     if unknown or missing:

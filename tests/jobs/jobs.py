@@ -40,6 +40,16 @@ def _shared_memory_of(pid):
         return set()
 
 
+def _lives(pid):
+    """Whether one of its threads has not ended."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+            state = stat.read().rpartition(")")[2].split()[0]
+        return state not in ("Z", "X") or len(os.listdir("/proc/%d/task" % pid)) > 1
+    except OSError:
+        return False
+
+
 def _writes_ring(pid):
     try:
         with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
@@ -146,15 +156,17 @@ class Job:
         """
         deadline = time.monotonic() + 20
         segments = set()
+        killed = set()
         self._signal_all(signal.SIGSTOP)
         while time.monotonic() < deadline:
             left = list(_processes_with(self._token))
-            if not left:
+            # A killed process soon has no environment and leaves the list. It has not ended before it is a zombie.
+            if not left and not any(map(_lives, killed)):
                 break
+            killed.update(left)
             for pid in left:
                 segments |= _shared_memory_of(pid)
             self._signal_all(signal.SIGKILL)
-            # Zombies have no environment, so that a killed process soon leaves the list.
             time.sleep(0.01)
         self._process.wait(20)
         for path in segments:

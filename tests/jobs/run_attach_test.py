@@ -54,8 +54,9 @@ def test_fault(args, variant, command):
     if finding["culprits"] != culprits:
         fail("culprits %s instead of %s: %s" % (finding["culprits"], culprits, finding["title"]))
     # Headers of MPI programs specify the kind that is found from recorded calls.
-    if args.mpi == "torch" and finding["kind"] != wanted["kind"]:
-        fail("kind %s instead of %s" % (finding["kind"], wanted["kind"]))
+    kind = wanted.get("attach-kind", wanted["kind"])
+    if args.mpi == "torch" and finding["kind"] != kind:
+        fail("kind %s instead of %s" % (finding["kind"], kind))
     if finding["certainty"] == "proven":
         fail("a stack proves nothing")
     marked = set(wanted["lines"].get("culprit", []))

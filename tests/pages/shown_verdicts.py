@@ -49,8 +49,10 @@ VARIES = (
 def launched(programs, source):
     """Returns the variant of the source's fault and the command that starts it."""
     below = os.path.relpath(source, "tests/faults")
-    mpi = "fork" if below.startswith("nccl/") else "openmpi"
+    mpi = {"nccl": "fork", "torch": "torch"}.get(below.partition("/")[0], "openmpi")
     variant = expectations.read(os.path.join(ROOT, source), mpi)[0]
+    if mpi == "torch":
+        return variant, [*jobs.launcher(mpi, variant.ranks), "/usr/bin/python3", os.path.join(ROOT, source), "--fault"]
     stem = os.path.splitext(os.path.basename(source))[0]
     program = (os.path.join(programs, "nccl_sim", "nccl_%s_fault" % stem) if mpi == "fork"
                else os.path.join(programs, "faults", mpi, below + ".fault"))

@@ -1,7 +1,7 @@
 # Every tenth step only rank 0 gathers the losses to log them.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=any seq=any certainty=likely
+# expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=any seq=any certainty=proven
 import torch
 import torch.distributed as dist
 from support import FAULT, RANK, STEPS, batch, report, wrap

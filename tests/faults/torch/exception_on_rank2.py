@@ -2,7 +2,7 @@
 # thread that writes checkpoints, which never receives the request to stop.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=rank-died culprits=2 waiting=0,1 op=any seq=any certainty=likely
+# expect: kind=uncaught-exception attach-kind=rank-died culprits=2 waiting=0,1 op=any seq=any certainty=proven,likely
 import queue
 import threading
 

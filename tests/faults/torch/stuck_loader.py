@@ -2,7 +2,7 @@
 # others for its gradients.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=rank-stalled culprits=1 waiting=0,2 op=any seq=any certainty=suspected
+# expect: kind=rank-stalled culprits=1 waiting=0,2 op=any seq=any certainty=likely analyze-certainty=likely,suspected
 import os
 
 import torch

@@ -2,7 +2,7 @@
 # them in the barrier after the training.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=uneven-iterations culprits=2 waiting=0,1 op=any seq=any certainty=likely
+# expect: kind=uneven-iterations culprits=2 waiting=0,1 op=any seq=any certainty=proven
 import torch.distributed as dist
 from support import FAULT, RANK, STEPS, batch, report, wrap
 from torch import nn

@@ -2,7 +2,7 @@
 # other branch, for which the others wait, and gathers the losses.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=uneven-iterations culprits=1 waiting=0,2 op=any seq=any certainty=likely
+# expect: kind=uneven-iterations culprits=1 waiting=0,2 op=any seq=any certainty=proven
 import torch
 import torch.distributed as dist
 from support import FAULT, RANK, STEPS, batch, report, wrap
