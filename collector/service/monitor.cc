@@ -639,8 +639,12 @@ void Monitor::FinishNow() {
     queries_.Symbolize(&live.trace);
     final.report = Diagnose(live.trace, diagnose);
   }
-  final.ranks_seen =
-      state_.ever_seen() || RecordsCalls(live.trace) || !final.report.findings.empty();
+  // That the time is up is no finding about ranks.
+  const std::vector<Finding>& findings = final.report.findings;
+  const bool found = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.kind != VerdictKind::kTimedOut;
+  });
+  final.ranks_seen = state_.ever_seen() || RecordsCalls(live.trace) || found;
   WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
     const auto found = movements.find(id);
     return found == movements.end() ? std::nullopt : std::optional(found->second);
