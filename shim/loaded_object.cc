@@ -1,6 +1,17 @@
 #include "shim/loaded_object.h"
 
+#include <dlfcn.h>
+
 namespace rollcall::shim {
+namespace {
+
+bool IsOurs(const void* address) {
+  Dl_info self, other;
+  return dladdr(reinterpret_cast<const void*>(&IsOurs), &self) != 0 &&
+         dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
+}
+
+}  // namespace
 
 CodeRange RangeOf(const dl_phdr_info& object) {
   CodeRange range{~uint64_t{0}, 0};
@@ -29,6 +40,26 @@ CodeRange RangeAt(const void* address) {
       },
       &wanted);
   return wanted.range;
+}
+
+void* FindDefinition(const char* path, const char* symbol) {
+  void* object = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+  if (object == nullptr) return nullptr;
+  void* found = dlsym(object, symbol);
+  dlclose(object);  // the object stays loaded: only this function's reference is given back
+  return found == nullptr || IsOurs(found) ? nullptr : found;
+}
+
+void* FindDefinitionAnywhere(const char* symbol) {
+  void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
+  void* found = nullptr;
+  for (const auto* map = static_cast<link_map*>(program); map != nullptr && found == nullptr;
+       map = map->l_next) {
+    if (map->l_name == nullptr || map->l_name[0] == '\0') continue;
+    found = FindDefinition(map->l_name, symbol);
+  }
+  if (program != nullptr) dlclose(program);
+  return found;
 }
 
 }  // namespace rollcall::shim

@@ -20,6 +20,12 @@ CodeRange RangeOf(const dl_phdr_info& object);
 // The range of the object that contains `address`; empty if there is none. Takes the loader's lock.
 CodeRange RangeAt(const void* address);
 
+// The definition of `symbol` in the scope of the loaded object with this file name, or in any
+// loaded object; nullptr if there is none, or if it is librollcall.so's own. Takes the loader's
+// lock.
+void* FindDefinition(const char* path, const char* symbol);
+void* FindDefinitionAnywhere(const char* symbol);
+
 }  // namespace rollcall::shim
 
 #endif  // ROLLCALL_SHIM_LOADED_OBJECT_H_

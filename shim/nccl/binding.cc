@@ -14,40 +14,12 @@ namespace {
 
 constinit Library g_library;
 
-bool IsOurs(const void* address) {
-  Dl_info self, other;
-  return dladdr(reinterpret_cast<const void*>(&IsOurs), &self) != 0 &&
-         dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
-}
-
 // Looks `name` up in the scope of the object that contains `caller`: the object itself and its
 // dependencies.
 void* FindLocal(const void* caller, const char* name) {
   Dl_info where;
   if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return nullptr;
-  void* scope = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-  if (scope == nullptr) return nullptr;
-  void* found = dlsym(scope, name);
-  dlclose(scope);
-  return found == nullptr || IsOurs(found) ? nullptr : found;
-}
-
-// Looks `name` up in all loaded objects. A library that does not list its dependencies was bound in
-// the scope of the object that loaded it, and that object cannot be determined.
-void* FindAnywhere(const char* name) {
-  void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
-  void* found = nullptr;
-  for (const auto* map = static_cast<link_map*>(program); map != nullptr && found == nullptr;
-       map = map->l_next) {
-    if (map->l_name == nullptr || map->l_name[0] == '\0') continue;
-    void* object = dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY);
-    if (object == nullptr) continue;
-    found = dlsym(object, name);
-    dlclose(object);
-    if (found != nullptr && IsOurs(found)) found = nullptr;
-  }
-  if (program != nullptr) dlclose(program);
-  return found;
+  return FindDefinition(where.dli_fname, name);
 }
 
 Target* FindTarget(const char* name) {
@@ -70,7 +42,9 @@ void* Target::Find(const void* caller) {
   // The look-ups above go through our own dlsym, which may have returned the wrapper and stored its
   // real function.
   if (found == nullptr) found = function.load(std::memory_order_acquire);
-  if (found == nullptr) found = FindAnywhere(name);
+  // A library that does not list its dependencies was bound in the scope of the object that loaded
+  // it, and that object cannot be determined.
+  if (found == nullptr) found = FindDefinitionAnywhere(name);
   if (found == nullptr) return function.load(std::memory_order_acquire);
   function.store(found, std::memory_order_release);
   return found;

@@ -2,7 +2,7 @@
 
 #include "proto/datatypes.h"
 #include "proto/signature.h"
-#include "shim/platform.h"
+#include "shim/block.h"
 
 namespace rollcall::shim::nccl {
 namespace {
@@ -47,26 +47,13 @@ uint64_t SignatureOf(Operation operation, const BasicTypeInfo& type, uint64_t co
 
 void FillRecord(const OperationInfo& info, const Arguments& a, ring::Record* record) {
   const BasicTypeInfo& type = TypeOf(a.datatype);
-  const uint64_t signature = SignatureOf(info.operation, type, a.count);
-  const bool sends = info.kind != Kind::kIrecv;
-  const bool receives = info.kind != Kind::kIsend;
-  if (sends) {
-    record->send_count = a.count;
-    record->send_datatype = type.number;
-    record->send_signature = signature;
-  }
-  if (receives) {
-    record->recv_count = a.count;
-    record->recv_datatype = type.number;
-    record->recv_signature = signature;
-  }
-  const bool rooted = info.rule == Rule::kBcast || info.rule == Rule::kReduce;
-  if (rooted || info.rule == Rule::kP2p) record->root_or_peer = a.root_or_peer;
-  if (Reduces(info.operation)) record->reduce_op = ReduceOpOf(a.op);
-  if (info.rule == Rule::kP2p) return;
-  uint64_t hash = Mix64(static_cast<uint64_t>(info.operation), record->reduce_op);
-  if (rooted) hash = Mix64(hash, static_cast<uint64_t>(a.root_or_peer) + 1);
-  record->semantic_hash = Mix64(hash, signature);
+  FillBlock(info,
+            {.count = a.count,
+             .datatype = type.number,
+             .signature = SignatureOf(info.operation, type, a.count),
+             .root_or_peer = a.root_or_peer,
+             .reduce_op = Reduces(info.operation) ? ReduceOpOf(a.op) : uint16_t{0}},
+            record);
 }
 
 }  // namespace rollcall::shim::nccl

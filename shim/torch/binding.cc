@@ -1,6 +1,5 @@
 #include "shim/torch/binding.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
@@ -16,21 +15,6 @@ namespace rollcall::shim::torch {
 namespace {
 
 constexpr char kLibrary[] = "/libtorch_cpu.so";
-
-bool IsOurs(const void* address) {
-  Dl_info self, other;
-  return dladdr(reinterpret_cast<const void*>(&IsOurs), &self) != 0 &&
-         dladdr(address, &other) != 0 && self.dli_fbase == other.dli_fbase;
-}
-
-// The definition in the object with this file name; nullptr if it is ours, or if there is none.
-void* FindIn(const char* path, const char* symbol) {
-  void* object = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-  if (object == nullptr) return nullptr;
-  void* found = dlsym(object, symbol);
-  dlclose(object);  // the object stays loaded: this one only took back our own reference
-  return found == nullptr || IsOurs(found) ? nullptr : found;
-}
 
 struct Path {
   char text[4096];
@@ -49,19 +33,6 @@ void FindTorch(Path* path) {
         return 1;
       },
       path);
-}
-
-// A backend that is not in libtorch_cpu.so (CUDA's, a plugin's), or a PyTorch that was linked into
-// something else.
-void* FindAnywhere(const char* symbol) {
-  void* program = dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY);
-  void* found = nullptr;
-  for (const auto* map = static_cast<link_map*>(program); map != nullptr && found == nullptr;
-       map = map->l_next) {
-    if (map->l_name != nullptr && map->l_name[0] != '\0') found = FindIn(map->l_name, symbol);
-  }
-  if (program != nullptr) dlclose(program);
-  return found;
 }
 
 int VersionIn(const char* text) {
@@ -119,13 +90,15 @@ void* FindInTorch(const char* symbol) {
     path = found;  // every thread writes the same
     known.store(true, std::memory_order_release);
   }
-  return FindIn(path.text, symbol);
+  return FindDefinition(path.text, symbol);
 }
 
 void* Target::Find() {
   const ErrnoGuard keeper;
   void* found = FindInTorch(symbol);
-  if (found == nullptr) found = FindAnywhere(symbol);
+  // A backend that is not in libtorch_cpu.so (CUDA's, a plugin's), or a PyTorch that was linked
+  // into something else.
+  if (found == nullptr) found = FindDefinitionAnywhere(symbol);
   if (found != nullptr) function.store(found, std::memory_order_release);
   return found;
 }

@@ -8,6 +8,7 @@
 
 #include "proto/signature.h"
 #include "proto/store_key.h"
+#include "shim/block.h"
 #include "shim/call_paths.h"
 #include "shim/channels.h"
 #include "shim/job_environment.h"
@@ -26,32 +27,18 @@ uint64_t HandleOf(const void* object) { return reinterpret_cast<uint64_t>(object
 
 bool IsMessage(const Call& call) { return call.info->rule == Rule::kP2p; }
 
-// Messages match by bytes, reductions by elements; what only moves data, by bytes, too.
+// All operations compare elements of one type; a barrier has none.
 void FillData(const OperationInfo& info, const Arguments& a, ring::Record* record) {
+  const bool message = info.rule == Rule::kP2p;
+  Block block{.root_or_peer = message ? a.peer : RootOf(a), .reduce_op = ReductionOf(a)};
   const TensorData data = DataOf(a);
   if (data.known && info.rule != Rule::kBarrier) {
-    const uint64_t signature = UniformSignature(static_cast<uint32_t>(data.type_class), data.count);
-    if (info.kind != Kind::kIrecv) {
-      record->send_count = data.count;
-      record->send_datatype = data.datatype;
-      record->send_signature = signature;
-    }
-    if (info.kind != Kind::kIsend) {
-      record->recv_count = data.count;
-      record->recv_datatype = data.datatype;
-      record->recv_signature = signature;
-    }
+    block.count = data.count;
+    block.datatype = data.datatype;
+    block.signature = UniformSignature(static_cast<uint32_t>(data.type_class), data.count);
   }
-  record->reduce_op = ReductionOf(a);
-  if (info.rule == Rule::kP2p) {
-    record->root_or_peer = a.peer;
-    record->tag = a.tag;
-    return;
-  }
-  if (HasRoot(info.rule)) record->root_or_peer = RootOf(a);
-  uint64_t hash = Mix64(static_cast<uint64_t>(info.operation), record->reduce_op);
-  if (HasRoot(info.rule)) hash = Mix64(hash, static_cast<uint64_t>(record->root_or_peer) + 1);
-  record->semantic_hash = Mix64(hash, record->send_signature);
+  FillBlock(info, block, record);
+  if (message) record->tag = a.tag;
 }
 
 // The requests of DDP's reducers: of the buckets whose all_reduce has been enqueued.

@@ -1,6 +1,6 @@
-// What rollcall reads of PyTorch's objects, without its headers. Everything here is checked against
-// the headers and libraries of the versions in docs/torch.md (tests/shim/torch). What is not known
-// for a version is not read.
+// What rollcall reads of PyTorch's objects, without its headers. What is not known for a version is
+// not read. tests/faults/torch shows sizes, types, roots and reductions with the versions that
+// docs/torch.md calls tested.
 #ifndef ROLLCALL_SHIM_TORCH_LAYOUT_H_
 #define ROLLCALL_SHIM_TORCH_LAYOUT_H_
 

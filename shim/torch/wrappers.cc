@@ -87,8 +87,8 @@ C10D_FUNCTION(MonitoredBarrier,
               "_ZN4c10d16ProcessGroupGloo16monitoredBarrierERKNS_14BarrierOptionsEb", Word options,
               Word all) {
   const auto function = C10D_NEXT(MonitoredBarrier, void*, Word, Word);
-  if (function == nullptr || !Recording())
-    return function == nullptr ? 0 : function(self, options, all);
+  if (function == nullptr) return 0;
+  if (!Recording()) return function(self, options, all);
   C10D_INFO(MonitoredBarrier);
   Call call = C10D_CALL();
   Arguments arguments;

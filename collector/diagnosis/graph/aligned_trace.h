@@ -87,7 +87,6 @@ class AlignedTrace {
   // The call of a process: MPI_Finalize, the call that it is inside, the call that it polls with,
   // or its last call; nullptr if it never made one.
   const Event* CurrentEvent(uint32_t process) const;
-  const Event* AwaitedOperation(uint32_t process, const OpenCall& call) const;
   // The unsuccessful poll that was the last call of the process; nullptr if its last call was
   // another one.
   const Event* LastPoll(uint32_t process) const;
@@ -102,6 +101,8 @@ class AlignedTrace {
   const std::optional<Shift>& ShiftOf(uint32_t communicator) const;
 
  private:
+  const Event* AwaitedOperation(uint32_t process, const OpenCall& call) const;
+
   std::vector<std::vector<uint32_t>> members_of_;  // by process
   std::vector<uint32_t> place_of_;  // by member: index in its CommunicatorHistory::members
   mutable std::vector<std::optional<std::optional<Shift>>> shifts_;

@@ -36,15 +36,19 @@ std::string GilFix(const std::string& call) {
       call);
 }
 
+uint64_t BucketOf(const Analysis& analysis, const Event& event) {
+  const bool has_bucket = IsC10d(analysis.Op(event)) && event.sequence != 0;
+  return has_bucket && event.detail != ring::kUnreduced ? event.detail : 0;
+}
+
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {
   std::string text = OperationName(analysis.Op(event));
   if (event.sequence != 0) text += fmt::format(" #{}", event.sequence);
   text += OfCaller(analysis, event);
   if (arguments) {
     std::string details = ArgumentsText(analysis.trace, analysis.Args(event));
-    const bool bucket = event.detail != 0 && event.detail != ring::kUnreduced;
-    if (IsC10d(analysis.Op(event)) && event.sequence != 0 && bucket) {
-      details += fmt::format("{}DDP bucket {}", details.empty() ? "" : ", ", event.detail);
+    if (const uint64_t bucket = BucketOf(analysis, event); bucket != 0) {
+      details += fmt::format("{}DDP bucket {}", details.empty() ? "" : ", ", bucket);
     }
     if (!details.empty()) text += fmt::format("  ({})", details);
   }

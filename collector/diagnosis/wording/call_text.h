@@ -17,6 +17,9 @@ std::string GilFix(const std::string& call);
 // makes a broadcast. The name of the operation if the stack does not show another one.
 std::string CalledName(const Analysis& analysis, const Event& event);
 
+// The number of the bucket that a collective of DDP reduces; 0: it is none.
+uint64_t BucketOf(const Analysis& analysis, const Event& event);
+
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
 // "MPI_Allreduce #3"; followed by " on rows" if that is not the incident's communicator.
 std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);

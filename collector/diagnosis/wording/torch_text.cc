@@ -57,10 +57,6 @@ const Framework* FrameworkOf(const Analysis& analysis, const Event& event) {
   return nullptr;
 }
 
-bool IsOfABucket(const Event& event) {
-  return event.detail != 0 && event.detail != ring::kUnreduced;
-}
-
 }  // namespace
 
 void AddTorchNotes(const Analysis& analysis, const Incident& incident, Finding* finding) {
@@ -71,7 +67,7 @@ void AddTorchNotes(const Analysis& analysis, const Incident& incident, Finding* 
     return;
   }
   const bool unreduced = here->sequence != 0 && here->detail == ring::kUnreduced;
-  if (unreduced && there->sequence != 0 && IsOfABucket(*there)) {
+  if (unreduced && BucketOf(analysis, *there) != 0) {
     const std::vector<int32_t> ranks = analysis.RanksOf(incident.deviating);
     finding->notes.push_back(fmt::format(
         "a backward pass of DistributedDataParallel on {} has not reduced all its buckets: some "
