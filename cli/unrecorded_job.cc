@@ -237,7 +237,7 @@ void UnrecordedJob::TakeStacks() {
     }
     titles.push_back(finding.title);
   }
-  report.notes.push_back("no rank recorded its calls");
+  report.notes.emplace_back("no rank recorded its calls");
   if (std::exchange(reported_, titles) != titles) options_.on_report(judged.trace, report);
 }
 
