@@ -91,7 +91,10 @@ int RunAnalyze(int argc, char** argv) {
   if (trace.processes.empty() && !loaded.stacks.empty()) {
     return AnalyzeStacks(loaded, outputs, style);
   }
-  if (trace.processes.empty()) {
+  const bool only_logs = !loaded.files.empty() &&
+                         std::all_of(loaded.files.begin(), loaded.files.end(),
+                                     [](const FoundInput& f) { return f.format == &kLogFormat; });
+  if (trace.processes.empty() && !only_logs && !Contains(inputs, kStandardInput)) {
     PrintLine("no rank's trace could be read");
     return kUsage;
   }

@@ -32,7 +32,7 @@ void Require(CLI::Option* added, Must must) {
       added->check(CLI::NonNegativeNumber);
       return;
     case Must::kExist:
-      added->check(CLI::ExistingPath);
+      added->check(CLI::ExistingPath | CLI::IsMember({"-"}));
       return;
     case Must::kBeDirectory:
       added->check(CLI::ExistingDirectory);

@@ -15,9 +15,11 @@
 namespace rollcall {
 
 inline void AddInputs(ArgumentParser* parser, std::vector<std::string>* inputs) {
-  parser->Add("input", inputs,
-              "run directories, bundles, ring files, journals, PyTorch Flight Recorder dumps",
-              {.type = "DIR|FILE", .must = Must::kExist, .required = true});
+  parser->Add(
+      "input", inputs,
+      "run directories, bundles, ring files, journals, PyTorch Flight Recorder dumps, logs of the "
+      "job; - is a log on standard input",
+      {.type = "DIR|FILE", .must = Must::kExist, .required = true});
 }
 
 // Prints each problem on one line of stderr.

@@ -47,6 +47,10 @@ class Collector {
       result_.error = "no rank's trace could be read";
       return std::move(result_);
     }
+    if (trace_.evidence == Trace::Evidence::kLogs) {
+      result_.error = "a log is text: send it as it is; a bundle has the traces of ranks";
+      return std::move(result_);
+    }
     ListFiles(loaded.files);
     if (HoldsTwoJobs()) return std::move(result_);
     SymbolizeTrace(&trace_);
@@ -70,6 +74,7 @@ class Collector {
  private:
   void ListFiles(const std::vector<FoundInput>& found) {
     for (const auto& [input, format] : found) {
+      if (format == &kLogFormat) continue;  // most of its lines are of no use, and may be private
       std::error_code ignored;
       if (fs::equivalent(input.path, path_, ignored)) continue;  // about to be written over
       std::string name = input.name;

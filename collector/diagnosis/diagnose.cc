@@ -269,6 +269,52 @@ void CountConsequences(const Analysis& analysis, Report* report) {
                                      explaining == 1 ? "it" : "these", behind.size()));
 }
 
+// Quotes the lines of the log on which the finding rests.
+void AddQuotes(const Trace& trace, Finding* finding) {
+  constexpr size_t kMaxQuotes = 4;
+  constexpr size_t kMaxWaiting = 2;
+  const auto quote = [&](const std::vector<int32_t>& ranks, size_t most, size_t of_each) {
+    size_t quoted = 0;
+    for (const int32_t rank : ranks) {
+      const uint32_t p = ProcessOf(trace, 0, rank);
+      size_t own = 0;
+      for (const LogLine& line : trace.log_lines) {
+        if (line.process != p || p == kNoIndex || quoted == most || own == of_each) continue;
+        if (line.communicator != kNoIndex && finding->communicator != kNoIndex &&
+            line.communicator != finding->communicator) {
+          continue;
+        }
+        finding->quotes.push_back({line.file, line.line, line.text});
+        ++quoted;
+        ++own;
+      }
+    }
+  };
+  quote(finding->culprits, kMaxQuotes, 2);
+  quote(finding->waiting, kMaxWaiting, 1);
+  if (!finding->quotes.empty()) return;
+  for (const Site& site : finding->sites) quote(site.ranks, 1, 1);
+}
+
+// What a log shows without naming a rank.
+void AddStatements(const Trace& trace, Report* report) {
+  for (const LogLine& line : trace.log_lines) {
+    if (line.process != kNoIndex || line.statement.empty()) continue;
+    Finding finding;
+    finding.kind = VerdictKind::kInconclusive;
+    finding.world = trace.worlds.empty() ? kNoIndex : 0;
+    finding.title = line.statement;
+    finding.why = "nothing else in the log says more";
+    finding.fix =
+        "next time run the job under `rollcall run`. Without it, set "
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=2000, whose dumps `rollcall analyze` reads, or "
+        "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,COLL";
+    finding.quotes.push_back({line.file, line.line, line.text});
+    report->findings.push_back(std::move(finding));
+    return;
+  }
+}
+
 // Notes the gaps in the evidence.
 void AddGaps(const Analysis& analysis, Report* report) {
   const Trace& trace = analysis.trace;
@@ -282,7 +328,10 @@ void AddGaps(const Analysis& analysis, Report* report) {
       if (world.processes[rank] == kNoIndex) missing.push_back(static_cast<int32_t>(rank));
     }
     if (missing.empty()) continue;
-    const std::string text = fmt::format("no trace of {}", RanksPhrase(missing));
+    const bool of_logs = trace.evidence == Trace::Evidence::kLogs;
+    if (of_logs && world.size < 0) continue;  // how many ranks the job has is not known
+    const std::string text =
+        fmt::format("no {} of {}", of_logs ? "line" : "trace", RanksPhrase(missing));
     const bool said =
         std::any_of(report->notes.begin(), report->notes.end(),
                     [&](const auto& note) { return note.find(text) != std::string::npos; });
@@ -320,11 +369,13 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     std::optional<Finding> finding = Name(analysis, incident);
     if (finding) report.findings.push_back(std::move(*finding));
   }
+  if (report.findings.empty()) AddStatements(trace, &report);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
   for (Finding& finding : report.findings) {
     if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
     AddPhases(trace, &finding);
+    AddQuotes(trace, &finding);
   }
   CountConsequences(analysis, &report);
   ExplainByLateness(analysis, &report);

@@ -83,6 +83,10 @@ void MoveIndices(const Trace& to, Trace* trace) {
     Move(to.count_arrays, &call.send_counts);
     Move(to.count_arrays, &call.recv_counts);
   }
+  for (LogLine& line : trace->log_lines) {
+    Move(to.processes, &line.process);
+    Move(to.communicators, &line.communicator);
+  }
   for (CallPath& path : trace->call_paths) {
     for (uint32_t& code : path.codes) Move(to.codes, &code);
     for (uint32_t& code : path.native) Move(to.codes, &code);
@@ -98,6 +102,7 @@ void AppendTrace(Trace from, Trace* to) {
     *to = std::move(from);
     return;
   }
+  if (to->processes.empty()) to->evidence = from.evidence;
   MoveIndices(*to, &from);
   Append(&from.worlds, &to->worlds);
   Append(&from.processes, &to->processes);
@@ -111,6 +116,7 @@ void AppendTrace(Trace from, Trace* to) {
   Append(&from.count_arrays, &to->count_arrays);
   Append(&from.data, &to->data);
   Append(&from.sources, &to->sources);
+  Append(&from.log_lines, &to->log_lines);
   Append(&from.problems, &to->problems);
   to->taken_at_ns = std::max(to->taken_at_ns, from.taken_at_ns);
 }

@@ -5,11 +5,11 @@
 namespace rollcall {
 namespace {
 
-// In the order in which they are tried: a file that is itself an input and has other JSON counts as
-// a journal.
+// In the order in which they are tried: a file that is itself an input and has text of no other
+// format counts as a log. Logs and bundles may be compressed alike.
 constexpr const InputFormat* kFormats[] = {
-    &kRingFormat, &kKeptSourcesFormat, &kStacksFileFormat,
-    &kDumpFormat, &kJournalFormat,     &kBundleFormat,
+    &kRingFormat,    &kKeptSourcesFormat, &kStacksFileFormat, &kDumpFormat,
+    &kJournalFormat, &kLogFormat,         &kBundleFormat,
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct InputFile {
   std::string directory;   // that it lies in
   std::string name;        // the last part of the path
   size_t input = 0;        // index of the input that it is, or lies below
-  bool asked_for = false;  // named as an input itself: JSON is then read as a journal
+  bool asked_for = false;  // named as an input itself: any text is then read as a log
   bool in_bundle = false;
   int64_t modified_ns = kNoTime;  // of a member, as the bundle has it
   std::string opened_by = {};     // the path that opens it; empty: `path` does
@@ -49,6 +49,7 @@ extern const InputFormat kJournalFormat;
 extern const InputFormat kBundleFormat;
 extern const InputFormat kKeptSourcesFormat;  // only in bundles
 extern const InputFormat kStacksFileFormat;   // of `rollcall attach`
+extern const InputFormat kLogFormat;          // text that a job printed
 
 // A file of such a name is a copy of a ring in memory. It was made while the process lived.
 bool IsRingCopy(const std::string& name);

@@ -48,8 +48,8 @@ OpenedInput OpenInput(const InputFile& file) {
   if (bytes.Size() == 0) {
     opened.problem = {ProblemCode::kTruncated, "the file is empty", file.path};
   } else {
-    opened.problem = {ProblemCode::kForeign, "neither a rollcall ring, nor a journal, nor a bundle",
-                      file.path};
+    opened.problem = {ProblemCode::kForeign,
+                      "neither a rollcall ring, nor a journal, nor a bundle, nor text", file.path};
   }
   return opened;
 }
@@ -85,6 +85,10 @@ class Loader {
                         .asked_for = asked_for});
       is_run |= files_.back().name == kJournalFile;
     };
+    if (input == kStandardInput) {
+      has_traces_[index] = true;
+      return assembly_.AddLog(STDIN_FILENO, "standard input");
+    }
     std::error_code error;
     if (!fs::is_directory(fs::status(input, error))) {
       add(input, fs::path(input).parent_path().string(), /*asked_for=*/true);
@@ -142,7 +146,8 @@ class Loader {
   }
 
   void Take(const InputFile& file, OpenedInput opened) {
-    if (opened.content.format != &kDumpFormat && !(file.asked_for && opened.problem)) {
+    const InputFormat* format = opened.content.format;
+    if (format != &kDumpFormat && format != &kLogFormat && !(file.asked_for && opened.problem)) {
       assembly_.dumps()->AddOther(file.path, file.directory, file.name);
     }
     if (opened.content.format == nullptr && !opened.problem) return;

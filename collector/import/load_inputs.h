@@ -29,6 +29,9 @@ struct Inputs {
   std::vector<UniqueFd> held;  // of `files` that have no name; InputFile::PathToOpen() needs them
 };
 
+// An input of this name is the log that standard input has.
+inline constexpr char kStandardInput[] = "-";
+
 // Loads `inputs`: each a directory or a file of any InputFormat. In directories (four levels deep,
 // without following links), files that cannot be traces are ignored. Unreadable files are problems
 // of the trace, and so is a missing rank.

@@ -13,6 +13,7 @@
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
 #include "collector/import/append_trace.h"
+#include "collector/import/logs/log_file.h"
 #include "collector/import/node_clock.h"
 
 namespace rollcall {
@@ -105,6 +106,38 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
   if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
+logs::LogTraceBuilder* TraceAssembly::LogsOf(const InputFile& file) {
+  if (logs_ == nullptr) {
+    patterns_ = std::make_unique<logs::LogPatterns>();
+    logs_ = std::make_unique<logs::LogTraceBuilder>();
+  }
+  logs_->BeginFile(file.path, WithoutSlash(file.directory), file.name);
+  return logs_.get();
+}
+
+void TraceAssembly::AddLog(const InputFile& file) {
+  FileStamp stamp;
+  std::string error;
+  const UniqueFd fd = OpenRegularFile(file.PathToOpen(), kMaxInputBytes, &stamp, &error);
+  if (!fd) return AddProblem({ProblemCode::kUnreadable, error, file.path});
+  FileSource source(fd.get());
+  logs::LogTraceBuilder* builder = LogsOf(file);
+  std::optional<Problem> problem = logs::ReadLog(
+      source, patterns_.get(), [builder](const logs::LogFact& fact) { builder->Add(fact); });
+  if (!problem) return;
+  problem->source = file.path;
+  AddProblem(std::move(*problem));
+}
+
+void TraceAssembly::AddLog(int fd, const std::string& name) {
+  logs::LogTraceBuilder* builder = LogsOf({.path = name, .directory = "", .name = name});
+  std::optional<Problem> problem = logs::ReadLog(
+      fd, patterns_.get(), [builder](const logs::LogFact& fact) { builder->Add(fact); });
+  if (!problem) return;
+  problem->source = name;
+  AddProblem(std::move(*problem));
+}
+
 void TraceAssembly::AddStacks(StacksText stacks) {
   stacks_bytes_ += stacks.text.size();
   if (stacks_bytes_ > kMaxStacksTextBytes) {
@@ -171,6 +204,11 @@ Trace TraceAssembly::Finish() {
   }
   Trace trace = builder_.Finish();
   AppendTrace(dumps_.Load(), &trace);
+  if (logs_ != nullptr && trace.processes.empty()) {
+    AppendTrace(logs_->Finish(), &trace);
+  } else if (logs_ != nullptr) {
+    logs_->AddEnds(&trace);
+  }
   return trace;
 }
 

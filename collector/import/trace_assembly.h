@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,8 @@
 #include "collector/import/flight_recorder/dump_files.h"
 #include "collector/import/input_format.h"
 #include "collector/import/journal.h"
+#include "collector/import/logs/log_patterns.h"
+#include "collector/import/logs/log_trace.h"
 #include "collector/import/machine.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/stacks_text.h"
@@ -39,6 +42,10 @@ class TraceAssembly {
   void AddStacks(StacksText stacks);
   // Processes of this machine that may hold rings and do not let them be read.
   void NoteDenied(size_t processes) { denied_ = processes; }
+  // Reads it. If there are rings or dumps, too, it is taken for the output of their job.
+  void AddLog(const InputFile& file);
+  // The same for a descriptor, which is read to its end; `name` is for messages.
+  void AddLog(int fd, const std::string& name);
   // Read when all files beside it are added.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
@@ -63,6 +70,7 @@ class TraceAssembly {
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
   void SampleLiveProcesses();
+  logs::LogTraceBuilder* LogsOf(const InputFile& file);
   void ReportMissingRings(const InputFile& file, const Journal& journal);
 
   Machine& machine_;
@@ -70,6 +78,8 @@ class TraceAssembly {
   const std::string host_;
   RingTraceBuilder builder_;
   flight_recorder::DumpFiles dumps_;
+  std::unique_ptr<logs::LogPatterns> patterns_;  // null: there is no log
+  std::unique_ptr<logs::LogTraceBuilder> logs_;  // likewise
   std::vector<std::string> bundles_;
   std::vector<StacksText> stacks_;
   size_t stacks_bytes_ = 0;

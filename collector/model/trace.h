@@ -262,7 +262,8 @@ struct ProcessEnd {
   bool oom_killed = false;
   bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
   bool by_rollcall = false;  // ended because rollcall ended the job
-  bool parent_saw = false;   // reported by the process' own `rollcall exec`
+  bool parent_saw = false;   // reported by the process' own `rollcall exec`; logs: by its launcher
+  bool with_node = false;    // its node failed
   int64_t at_ns = kNoTime;
   uint32_t order = kNoIndex;  // 0 ended first
 };
@@ -466,12 +467,24 @@ struct Creation {
   Event event;                    // times and call path; end_ns is kNoTime while it is inside
 };
 
+// A line of a log that states something of a process.
+struct LogLine {
+  uint32_t process = kNoIndex;  // into Trace::processes; kNoIndex: see `statement`
+  uint32_t communicator = kNoIndex;
+  uint64_t sequence = 0;  // of the call that it states; 0 if none
+  std::string file;
+  uint64_t line = 0;  // 1-based
+  std::string text;   // valid UTF-8 without control characters
+  // Without a process: what the log shows of the job, as a sentence. It does not decide a rank.
+  std::string statement = {};
+};
+
 struct Trace {
   // kStacks, kCores: every process has a place, from two samples of it or from its core file, and
-  // no process has records.
-  enum class Evidence : uint8_t { kRecords, kStacks, kCores };
+  // no process has records. kLogs: calls and ends are those that lines of the job's output state.
+  enum class Evidence : uint8_t { kRecords, kStacks, kCores, kLogs };
   Evidence evidence = Evidence::kRecords;
-  bool HasRecords() const { return evidence == Evidence::kRecords; }
+  bool HasRecords() const { return evidence == Evidence::kRecords || evidence == Evidence::kLogs; }
 
   std::vector<World> worlds;
   std::vector<Process> processes;
@@ -486,6 +499,8 @@ struct Trace {
   std::vector<MemberData> data;
   // Loops and branches of the user's files, if they could be read: see import/add_sources.h.
   std::vector<SourceBlocks> sources;
+  // Of each process the lines that matter most, in the order of the log.
+  std::vector<LogLine> log_lines;
   std::vector<Problem> problems;
   int64_t taken_at_ns = kNoTime;  // when the newest snapshot of a process was taken
 };

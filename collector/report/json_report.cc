@@ -119,6 +119,12 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   json["why"] = finding.why;
   json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;
   json["notes"] = finding.notes;
+  if (!finding.quotes.empty()) {
+    json["log"] = Json::array();
+    for (const Quote& quote : finding.quotes) {
+      json["log"].push_back({{"file", quote.file}, {"line", quote.line}, {"text", quote.text}});
+    }
+  }
   return json;
 }
 

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kMaxSites = 12;
 // Wider source text is cut: it would push the ranks out of view.
 constexpr size_t kSourceWidth = 60;
+constexpr size_t kQuoteWidth = 300;  // of a log's line
 
 std::string Cut(const std::string& text, size_t width) {
   if (Width(text) <= width) return text;
@@ -174,6 +175,9 @@ class TextWriter {
     Field("host", HostsText(finding.culprit_hosts));
     Field("why", finding.why);
     Field("fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
+    for (const Quote& quote : finding.quotes) {
+      Field("log", fmt::format("{}:{}: {}", quote.file, quote.line, Cut(quote.text, kQuoteWidth)));
+    }
     for (const std::string& note : finding.notes) Field("note", note);
     if (live.empty()) return;
     out_ += "\n  stacks\n";

@@ -24,7 +24,7 @@ bool EndIsCertain(const HangCase& of) {
   // A rank on its way to MPI_Finalize may still call MPI.
   if (process.exception) return process.phase >= ring::Phase::kFinalizing || IsGone(process);
   if (process.reports_error_ns != kNoTime) return false;
-  const bool seen = process.end.how == ProcessEnd::How::kExited ||
+  const bool seen = process.end.with_node || process.end.how == ProcessEnd::How::kExited ||
                     process.end.how == ProcessEnd::How::kSignaled ||
                     process.exit_mark != ring::ExitMark::kNone;
   return seen && IsFirstDeathCertain(trace, process);
@@ -195,6 +195,7 @@ bool IsResultInDoubt(const HangCase& of) {
 }
 
 bool OfStacks(const HangCase& of) { return !of.analysis.trace.HasRecords(); }
+bool OfLogs(const HangCase& of) { return of.analysis.trace.evidence == Trace::Evidence::kLogs; }
 
 // Of its program only the process that started it is left, it seems.
 bool IsBelievedGone(const HangCase& of) {
@@ -221,6 +222,14 @@ bool AwaitEachOther(const HangCase& of) {
 }
 
 bool MayAllBeIdle(const HangCase& of) { return MayBeIdle(of.analysis, of.incident); }
+
+// A launcher or MPI states in the log how the rank ended.
+bool IsStated(const HangCase& of) {
+  if (of.incident.what != What::kDeath) return false;
+  const Process& process = of.analysis.trace.processes[of.incident.deviating.front()];
+  return !process.exception && (process.end.parent_saw || process.end.with_node ||
+                                process.ended_by || process.exit_mark != ring::ExitMark::kNone);
+}
 
 // --- The table: of the rows of an incident, the first one whose evidence holds decides.
 
@@ -258,6 +267,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kBehind, SeenBehind, kLikely},
     {What::kBehind, Always, kSuspected},
     {What::kAllArrived, OfStacks, kSuspected},  // stacks do not show most arguments
+    {What::kAllArrived, OfLogs, kSuspected},    // nor do logs
     {What::kAllArrived, SeesAllWork, kLikely},
     {What::kAllArrived, Always, kSuspected},
     {What::kAbsent, WasStartedHere, kLikely},
@@ -289,6 +299,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kDeath, Always, kLikely},
     {What::kRejected, RejectionIsCertain, kProven},
     {What::kRejected, Always, kLikely},
+    {What::kStart, OfLogs, kSuspected},  // that a rank did not come is concluded from silence
     {What::kStart, MayStillMeet, kSuspected},
     {What::kStart, MeetsElsewhere, kLikely},
     {What::kStart, HasMismatch, kProven},
@@ -332,6 +343,9 @@ Certainty HangCertainty(const HangCase& of) {
   switch (of.analysis.trace.evidence) {
     case Trace::Evidence::kRecords:
       return row->word;
+    case Trace::Evidence::kLogs:
+      if (IsStated(of)) return row->word;
+      [[fallthrough]];
     case Trace::Evidence::kStacks:
       return std::max(row->word, kLikely);
     case Trace::Evidence::kCores:

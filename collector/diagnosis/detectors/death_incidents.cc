@@ -63,8 +63,9 @@ void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
 // Each crashed process has a reason of its own, as has each process that raised an exception.
 bool IsCrash(const Process& process) {
   const ProcessEnd& end = process.end;
-  return process.exception || (end.how == ProcessEnd::How::kSignaled && end.status != 6 &&
-                               end.status != 9 && end.status != 13 && end.status != 15);
+  return process.exception || end.with_node ||
+         (end.how == ProcessEnd::How::kSignaled && end.status != 6 && end.status != 9 &&
+          end.status != 13 && end.status != 15);
 }
 
 // Selects the causes among the deaths: the first one, and those that no clean-up explains.
@@ -128,6 +129,14 @@ class DeathFinder {
   bool FailedToStartToo(uint32_t p) const { return FailedToStart(p) && FailedToStart(causes_[0]); }
   bool FailedToStart(uint32_t p) const {
     return trace_.processes[p].ended_by && trace_.processes[p].phase == ring::Phase::kStarting;
+  }
+
+  bool HaveOneCause(uint32_t a, uint32_t b) const {
+    const Process& one = trace_.processes[a];
+    const Process& other = trace_.processes[b];
+    if (one.world != other.world) return false;
+    return (FailedToStart(a) && FailedToStart(b)) ||
+           (one.end.with_node && other.end.with_node && one.host == other.host);
   }
 
   template <typename Is>
@@ -196,11 +205,7 @@ class DeathFinder {
 
   void Add(uint32_t p) {
     for (Incident& death : incidents_) {
-      if (death.what != What::kDeath || !FailedToStart(p)) continue;
-      const uint32_t first = death.deviating.front();
-      if (!FailedToStart(first) || trace_.processes[first].world != trace_.processes[p].world) {
-        continue;
-      }
+      if (death.what != What::kDeath || !HaveOneCause(death.deviating.front(), p)) continue;
       death.deviating.push_back(p);
       return;
     }

@@ -213,6 +213,7 @@ bool Deaths::ByItself(const Process& process) const {
   if (process.end.how == ProcessEnd::How::kExited) return true;
   const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
+    if (process.end.parent_saw || process.end.with_node) return true;  // so its launcher's log says
     // If all processes vanished together, for an unobserved reason, the job was ended from outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;

@@ -14,10 +14,21 @@ std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Inciden
   if (incident.what != Incident::What::kAbsent) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   finding.culprits.clear();
-  finding.title = fmt::format("{} {} in {}; the trace of {} is missing",
-                              RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
+  const bool of_log = analysis.trace.evidence == Trace::Evidence::kLogs;
+  finding.title = fmt::format("{} {} in {}; {} {}{}", RanksPhrase(finding.waiting),
+                              Verb(finding.waiting, "waits", "wait"),
                               NumberedCall(analysis, incident, finding.operation),
-                              RanksPhrase(incident.absent));
+                              of_log ? "the log has no line of" : "the trace of",
+                              RanksPhrase(incident.absent), of_log ? "" : " is missing");
+  if (of_log) {
+    finding.why =
+        "every rank of which the log says something has arrived; whether the other ranks have "
+        "arrived is not known";
+    finding.fix =
+        "add the logs of the other ranks. Next time run the job under `rollcall run`, which "
+        "records every rank";
+    return finding;
+  }
   finding.why =
       "every rank with a trace has arrived; whether the other ranks have arrived is not known. A "
       "missing trace does not mean that a rank is at fault";

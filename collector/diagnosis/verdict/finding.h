@@ -98,6 +98,13 @@ struct RanksPhase {
   std::string text;
 };
 
+// A line of a log on which a finding rests.
+struct Quote {
+  std::string file;
+  uint64_t line = 0;  // 1-based
+  std::string text;   // valid UTF-8 without control characters
+};
+
 struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot continue, or failed
@@ -127,6 +134,7 @@ struct Finding {
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences
+  std::vector<Quote> quotes;       // of logs: of the culprits first, then of those that wait
   // If it hangs: the verdict is void once one of `waiting_set` moves; the ranks of `awaited` could
   // release them.
   std::vector<int32_t> waiting_set;  // increasing

@@ -83,6 +83,7 @@ std::string EndText(const Process& process) {
     if (error.error == ErrorClass::kNone) return "was ended by MPI";
     return fmt::format("was ended by MPI for {} ({})", error.name, error.text);
   }
+  if (process.end.with_node) return "ended with the node";
   switch (process.end.how) {
     case ProcessEnd::How::kExited:
       return fmt::format("exited with {}", process.end.status);
@@ -102,7 +103,8 @@ std::string EndText(const Process& process) {
     case ring::ExitMark::kNone:
       break;
   }
-  return process.end.how == ProcessEnd::How::kVanished ? "vanished" : "ended";
+  const bool unseen = process.end.how == ProcessEnd::How::kVanished && !process.end.parent_saw;
+  return unseen ? "vanished" : "ended";
 }
 
 std::string RaisedText(const UncaughtException& exception) {

@@ -17,7 +17,7 @@ bool IsJournal(const InputFile& file, ByteSource& bytes) {
   text.resize(bytes.Read(0, text.data(), text.size()));
   if (!text.starts_with('{')) return false;
   std::string error;
-  return file.asked_for || text.starts_with("{\"v\":") ||
+  return text.starts_with("{\"v\":") ||
          ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
 }
 

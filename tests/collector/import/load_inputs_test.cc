@@ -381,14 +381,14 @@ TEST_F(LoadInputsTest, RecognizesFormatsByContent) {
       Load({(dir_ / "a.bin").string(), (dir_ / "b.txt").string(), (dir_ / "c.log").string()});
   EXPECT_THAT(trace.processes, SizeIs(2));
   EXPECT_EQ(Messages(trace), "");
-  Write("d", {'?'});
+  Write("d", {0, '?'});
   EXPECT_THAT(Codes(Load({(dir_ / "d").string()}).problems), ElementsAre(ProblemCode::kForeign));
   EXPECT_THAT(Codes(Load({(dir_ / "missing").string()}).problems),
               ElementsAre(ProblemCode::kUnreadable));
 }
 
-// The contents of a file fit at most one format. A file that the user named is read as a journal if
-// its contents fit no other format.
+// The contents of a file fit at most one format. A file that the user named is read as a log if it
+// is text and its contents fit no other format.
 TEST(InputFormat, DetectedByContentBeforeName) {
   const auto find = [](const std::string& name, const std::string& text, bool asked_for) {
     const std::vector<uint8_t> bytes(text.begin(), text.end());
@@ -402,7 +402,7 @@ TEST(InputFormat, DetectedByContentBeforeName) {
   EXPECT_EQ(find("x", dump, true), &kDumpFormat);
   EXPECT_EQ(find("x.ring", dump, false), &kDumpFormat);
   EXPECT_EQ(find("x", R"({"layers": 4})", false), nullptr);
-  EXPECT_EQ(find("x", R"({"layers": 4})", true), &kJournalFormat);
+  EXPECT_EQ(find("x", R"({"layers": 4})", true), &kLogFormat);
   EXPECT_EQ(find("x", FormatJournalLine(journal::JobEnd{1, false, 1}), false), &kJournalFormat);
   EXPECT_EQ(find("x.ring", "", false), &kRingFormat);
   EXPECT_EQ(find("journal.jsonl", "", false), &kJournalFormat);
