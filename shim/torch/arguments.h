@@ -12,6 +12,7 @@ struct Arguments {
   const void* backend = nullptr;      // `this`
   const void* tensor = nullptr;       // at::Tensor*: the data of which all members have as much
   const void* tensors = nullptr;      // std::vector<at::Tensor>*: the same, as a list
+  const void* parts = nullptr;        // std::vector<std::vector<at::Tensor>>*: one per member
   const void* reduction = nullptr;    // an options struct that begins with a c10d::ReduceOp
   const int64_t* root = nullptr;      // an options struct that begins with the root
   bool root_after_reduction = false;  // in `reduction`, the root follows the ReduceOp

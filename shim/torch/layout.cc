@@ -103,9 +103,25 @@ ReduceOpLayout LayoutOfReduceOp() {
   return {0, 0};
 }
 
+// Whether the parts of all members have as many elements; true if there are none.
+bool AreEven(const void* parts) {
+  const auto* lists = *static_cast<const void* const* const* const*>(parts);
+  if (lists == static_cast<const void* const* const* const*>(parts)[1]) return true;
+  int64_t first = -1;
+  for (const void* const* at = lists[0]; at < lists[1]; ++at) {
+    int64_t count = 0;
+    int32_t type = -1;
+    if (!ReadTensor(at, &count, &type)) return false;
+    if (first < 0) first = count;
+    if (count != first) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TensorData DataOf(const Arguments& arguments) {
+  if (arguments.parts != nullptr && !AreEven(arguments.parts)) return {};
   const void* first = arguments.tensor;
   const void* last = first;
   if (const auto* list = static_cast<const void* const* const*>(arguments.tensors)) {

@@ -12,7 +12,8 @@
 namespace rollcall::shim::torch {
 
 // The data of a call: what all members must have as much of. `known` is false if it cannot be read
-// from this PyTorch (2.0), or if the tensors are of several types.
+// from this PyTorch (2.0), if the tensors are of several types, or if the parts of the members
+// differ, which NCCL's all_gather and reduce_scatter allow.
 struct TensorData {
   bool known = false;
   uint64_t count = 0;     // elements

@@ -24,6 +24,7 @@ namespace rollcall::shim::torch::roles {
 
 ROLE(data, a.tensor = reinterpret_cast<const void*>(value))
 ROLE(data_list, a.tensors = reinterpret_cast<const void*>(value))
+ROLE(parts, a.parts = reinterpret_cast<const void*>(value))
 ROLE(reduction, a.reduction = reinterpret_cast<const void*>(value))
 ROLE(root_reduction, a.reduction = reinterpret_cast<const void*>(value); a.root_after_reduction = true)
 ROLE(root_options, a.root = reinterpret_cast<const int64_t*>(value))

@@ -122,6 +122,21 @@ TEST_F(TorchLayout, TensorsOfSeveralTypesAreUnknown) {
   EXPECT_FALSE(List({&floats, &longs}).known);
 }
 
+// NCCL's all_gather of parts that differ: each member gives as much as its part has.
+TEST_F(TorchLayout, DataIsUnknownIfThePartsOfTheMembersDiffer) {
+  const Impl two = MakeImpl({2}), three = MakeImpl({3});
+  const Impl* own = &two;
+  Arguments arguments;
+  arguments.tensor = &own;
+  std::vector<std::vector<const Impl*>> parts = {{&two, &two, &two}};
+  arguments.parts = &parts;
+  EXPECT_TRUE(DataOf(arguments).known);
+  parts[0][1] = &three;
+  EXPECT_FALSE(DataOf(arguments).known);
+  parts.clear();  // a member that is not the root
+  EXPECT_TRUE(DataOf(arguments).known);
+}
+
 TEST_F(TorchLayout, TypesWithoutACounterpartAreUnknown) {
   for (const uint16_t type : {kQuantized, kComplexHalf, uint16_t{1000}}) {
     const Impl impl = MakeImpl({10}, type);
