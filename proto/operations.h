@@ -17,7 +17,9 @@ enum class Operation : uint16_t {
 #define TORCH_OPERATION(id, identifier, name, kind, rule) kTorch##identifier = (id),
 #include "proto/torch_operations.def"
 #undef TORCH_OPERATION
-#define C10D(id, identifier, name, kind, rule) kC10d##identifier = (id),
+#define C10D(id, identifier, name, kind, rule)                                    \
+  kC10d##identifier = (id), /* and where the group's operations run on devices */ \
+      kC10dDevice##identifier = (id) + 200,
 #include "proto/torch_functions.def"
 #define NCCL(id, name, kind, rule, ...) kNccl##name = (id),
 #define NCCL_FORM(name, operation, ...)
@@ -170,6 +172,15 @@ inline constexpr OperationInfo kC10dOperations[] = {
   {Operation::kC10d##identifier, name, Kind::k##kind, Rule::k##rule},
 #include "proto/torch_functions.def"
 };
+// The same calls on a group whose operations run on devices. They are in no ring: the collector
+// knows them by their group.
+inline constexpr OperationInfo kC10dDeviceOperations[] = {
+#define C10D(id, identifier, name, kind, rule)                                       \
+  {Operation::kC10dDevice##identifier, name,                                         \
+   internal::Has(Kind::k##kind, internal::kWaits) ? Kind::kHostWait : Kind::k##kind, \
+   Rule::k##rule},
+#include "proto/torch_functions.def"
+};
 
 // NCCL's functions, and the CUDA functions that wait for them.
 inline constexpr OperationInfo kNcclOperations[] = {
@@ -184,16 +195,25 @@ inline constexpr OperationInfo kNcclOperations[] = {
 #undef CUDA
 };
 
-inline constexpr uint16_t kOperationNumbers = 830;  // larger than all operation numbers
+inline constexpr uint16_t kOperationNumbers = 900;  // larger than all operation numbers
 
 constexpr bool IsTorch(Operation operation) {
   return static_cast<uint16_t>(operation) >= 600 && static_cast<uint16_t>(operation) < 640;
 }
 
+// A call of torch.distributed on a group whose operations run on devices.
+constexpr bool IsC10dOnDevice(Operation operation) {
+  return static_cast<uint16_t>(operation) >= 840 && static_cast<uint16_t>(operation) < 900;
+}
+
 // A call of torch.distributed on the host.
 constexpr bool IsC10d(Operation operation) {
-  return static_cast<uint16_t>(operation) >= 640 && static_cast<uint16_t>(operation) < 700;
+  return IsC10dOnDevice(operation) ||
+         (static_cast<uint16_t>(operation) >= 640 && static_cast<uint16_t>(operation) < 700);
 }
+
+// Of a number in a ring: the call if its group's operations run on devices.
+constexpr uint16_t OnDevice(uint16_t c10d) { return static_cast<uint16_t>(c10d + 200); }
 
 // Waits for a key in a store of torch.distributed: of no communicator.
 constexpr bool IsStoreWait(Operation operation) {
@@ -205,7 +225,14 @@ constexpr bool IsNccl(Operation operation) {
 }
 
 // Runs on a device's stream, in the order of that stream.
-constexpr bool IsOnDevice(Operation operation) { return IsTorch(operation) || IsNccl(operation); }
+constexpr bool IsOnDevice(Operation operation) {
+  return IsTorch(operation) || IsNccl(operation) || IsC10dOnDevice(operation);
+}
+// A call that hands an operation over to a device, and returns.
+constexpr bool IsEnqueued(const OperationInfo& info) {
+  return IsOnDevice(info.operation) && (info.kind == Kind::kNonblocking ||
+                                        info.kind == Kind::kIsend || info.kind == Kind::kIrecv);
+}
 
 namespace internal {
 struct OperationsByNumber {
@@ -216,6 +243,9 @@ struct OperationsByNumber {
       row[static_cast<uint16_t>(info.operation)] = info;
     }
     for (const OperationInfo& info : kC10dOperations) {
+      row[static_cast<uint16_t>(info.operation)] = info;
+    }
+    for (const OperationInfo& info : kC10dDeviceOperations) {
       row[static_cast<uint16_t>(info.operation)] = info;
     }
     for (const OperationInfo& info : kNcclOperations) {

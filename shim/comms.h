@@ -90,7 +90,7 @@ struct NcclIdentity {
   int32_t rank = -1;
   int32_t size = 0;               // 0: unknown, as is the rank
   uint32_t parent_ranks = 0;      // RankList: the members' ranks in the parent; 0: unknown
-  uint32_t flag = ring::kIsNccl;  // or kIsC10d
+  uint32_t flag = ring::kIsNccl;  // or kIsC10d, or both: a process group that NCCL carries
   uint32_t name = 0;              // StringRef; 0: none
 };
 // Returns a key for the n-th communicator that one member creates with the same data.

@@ -16,6 +16,7 @@ file(GLOB_RECURSE FAULT_PYTHON CONFIGURE_DEPENDS ${FAULTS_DIR}/*/*.py)
 file(GLOB FAULT_HEADERS CONFIGURE_DEPENDS ${FAULTS_DIR}/*.h)
 file(GLOB JOB_SCRIPTS CONFIGURE_DEPENDS ${JOBS_DIR}/*.py)
 list(FILTER FAULT_C EXCLUDE REGEX "/generated/|/nccl/|/nccl_mpi/")  # nccl.cmake
+list(FILTER FAULT_CXX EXCLUDE REGEX "/torch_nccl/")  # torch.cmake
 # Libraries that faults are run with: preload= in jobs/expectations.py.
 set(FAULT_PRELOADS ${FAULT_C})
 list(FILTER FAULT_PRELOADS INCLUDE REGEX "_preload[.]c$")

@@ -6,7 +6,7 @@ namespace rollcall {
 
 RingDevice::RingDevice(RingContext* context, std::vector<DeviceCall>* calls,
                        std::vector<HostWait>* waits)
-    : context_(*context), calls_(*calls), waits_(*waits) {
+    : context_(*context), calls_(*calls), waits_(*waits), first_(calls->size()) {
   for (const ring::Member& member : context->ring.members) {
     const bool stopped = (member.flags & ring::kIsNccl) != 0 && member.stopped_launch != 0;
     if (stopped) stopped_.emplace(member.uid, member.stopped_launch);
@@ -34,20 +34,23 @@ void RingDevice::AddCall(const RingCall& call) {
   work.stream = call.stream;
   work.event = call.event;
   const Thread& thread = context_.process.threads[call.event.thread];
-  const auto found = progress_.find({call.uid, call.stream});
+  const auto found = progress_.find({call.enqueued_by, call.stream});
   const ring::GpuProgress* progress = found == progress_.end() ? nullptr : found->second;
   const bool launched = progress != nullptr && call.launch <= progress->enqueued;
   if (launched) {
-    const Marked& marked = marked_[{call.uid, call.stream}];
+    const Marked& marked = marked_[{call.enqueued_by, call.stream}];
     work.done = call.launch <= std::max(progress->completed, marked.completed);
     work.exact = marked.outstanding.contains(call.launch) || progress->started == call.launch;
+  } else if (call.enqueued_by == 0) {
+    // Of a process group, and how NCCL carries it out is not seen: complete when all have made it.
   } else if (thread.group.depth != 0) {
     work.held = true;
   } else {
     work.done = call.end_ticks != 0;  // refused if it has ended: it is on no stream
   }
-  const auto stopped = stopped_.find(call.uid);
+  const auto stopped = stopped_.find(call.enqueued_by);
   work.stopped = !work.done && stopped != stopped_.end() && call.launch <= stopped->second;
+  context_.trace.members[call.event.member].stopped |= work.stopped;
   calls_.push_back(work);
 }
 
@@ -62,6 +65,24 @@ void RingDevice::AddHostWait(const ring::Record& record, uint32_t thread) {
   wait.launch = record.detail;
   wait.thread = thread;
   waits_.push_back(wait);
+}
+
+void RingDevice::AddHostWait(uint64_t request, uint32_t thread) {
+  awaited_.emplace(request, thread);
+}
+
+void RingDevice::Finish() {
+  for (size_t i = awaited_.empty() ? calls_.size() : first_; i < calls_.size(); ++i) {
+    const DeviceCall& call = calls_[i];
+    const auto found = awaited_.find(call.event.request);
+    if (found == awaited_.end()) continue;
+    HostWait wait;
+    wait.process = context_.index;
+    wait.stream = call.stream;
+    wait.launch = call.launch;
+    wait.thread = found->second;
+    waits_.push_back(wait);
+  }
 }
 
 }  // namespace rollcall

@@ -19,11 +19,8 @@ void SortStably(std::vector<T>* all, Less less) {
 
 bool Earlier(const RingCall& a, const RingCall& b) { return a.ticks < b.ticks; }
 
-bool IsEnqueued(uint16_t operation) {
-  const OperationInfo& info = FindOperation(operation);
-  return IsNccl(info.operation) && (info.kind == Kind::kNonblocking || info.kind == Kind::kIsend ||
-                                    info.kind == Kind::kIrecv);
-}
+// No stream of a program has it: that of a process group of which no stream is seen.
+constexpr uint64_t kUnseenStream = uint64_t{0xc10d} << 48;
 
 }  // namespace
 
@@ -32,7 +29,17 @@ RingEvents::RingEvents(RingContext* context, RingReferences* references, RingMem
     : context_(*context), references_(*references), members_(*members), device_(*device) {
   for (const ring::OpenRequest& request : context->ring.open_requests) {
     if (request.waiter != 0) awaited_[request.waiter].push_back(request.uid);
+    if (IsOfGroupOnDevice(request.record)) on_device_.insert(request.uid);
   }
+}
+
+bool RingEvents::IsOfGroupOnDevice(const ring::Record& record) const {
+  return IsC10d(static_cast<Operation>(record.operation)) &&
+         members_.IsGroupOnDevice(record.member);
+}
+
+uint16_t RingEvents::NumberOf(const ring::Record& record) const {
+  return IsOfGroupOnDevice(record) ? OnDevice(record.operation) : record.operation;
 }
 
 bool RingEvents::IsCall(const Event& event) const {
@@ -73,6 +80,7 @@ void RingEvents::ReadThread(const RingThread& from) {
   std::vector<RingCall> calls = CallsOf(from, thread_index);
   FindEnds(from, &calls);
   ReadOpenCalls(from, thread_index, &calls);
+  NoteCarriers(&calls);
   FindRejected(&calls);
   ReserveEvents(calls);
   for (RingCall& call : calls) {
@@ -147,6 +155,7 @@ void RingEvents::ReserveEvents(const std::vector<RingCall>& calls) {
 
 RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t thread) {
   const ring::Record& record = from.record;
+  const OperationInfo& info = FindOperation(NumberOf(record));
   RingCall call;
   call.ticks = record.start_ticks;
   call.index = from.index;
@@ -162,17 +171,42 @@ RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t th
   event.start_ns = context_.Time(record.start_ticks);
   event.request = record.request;
   event.detail = record.detail;
-  if (IsEnqueued(record.operation)) {
+  if (IsEnqueued(info) && IsC10dOnDevice(info.operation)) {
+    call.launch = record.start_ticks;
+    call.stream = kUnseenStream | record.member;
+    if (record.sequence == 0) event.detail = record.request;
+  } else if (IsEnqueued(info)) {
     call.launch = record.detail;
     call.stream = record.detail2;
+    call.enqueued_by = record.member;
     call.captured = (record.flags & ring::kCaptured) != 0;
     event.detail = record.request;
   }
-  event.arguments = references_.Arguments(from);
+  event.arguments = references_.Arguments(from, NumberOf(record));
   event.call_path = references_.CallPath(record.call_path, record.context_path);
   event.member = members_.Find(record.member);
   event.thread = thread;
   return call;
+}
+
+// A call of a process group on devices is where the calls of NCCL that it makes are. Those are no
+// calls of the user's (split_devices.cc takes them out).
+void RingEvents::NoteCarriers(std::vector<RingCall>* calls) {
+  RingCall* outer = nullptr;
+  for (RingCall& call : *calls) {
+    const Operation operation = context_.OperationOf(call.event);
+    if (!call.nested) outer = IsC10dOnDevice(operation) && call.launch != 0 ? &call : nullptr;
+    if (outer == nullptr || !call.nested || !IsNccl(operation)) continue;
+    members_.NoteCarrier(call.uid);
+    if (call.captured) {
+      outer->launch = 0;  // complete, as far as this is known
+      outer = nullptr;
+    } else if (call.launch != 0) {
+      outer->launch = call.launch;
+      outer->stream = call.stream;
+      outer->enqueued_by = call.uid;
+    }
+  }
 }
 
 // A record has the end of the thread's previous call. Calls made inside a call (kNested) end no
@@ -232,6 +266,11 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
   std::vector<RingCall> added;
   for (size_t depth = 0; depth < from.open.size(); ++depth) {
     const ring::Record& record = from.open[depth];
+    if (depth > 0 && IsNccl(static_cast<Operation>(record.operation)) &&
+        IsOfGroupOnDevice(from.open[0])) {
+      members_.NoteCarrier(record.member);
+      continue;
+    }
     OpenCall open;
     open.depth = static_cast<uint32_t>(depth);
     const uint64_t index = record.lock / 2 - 1;
@@ -239,7 +278,7 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
     const auto same = std::find_if(calls->rbegin(), calls->rend(), [&](const RingCall& call) {
       return call.index == index && call.ticks == record.start_ticks &&
              call.event.sequence == record.sequence && call.uid == record.member &&
-             context_.OperationOf(call.event) == static_cast<Operation>(record.operation);
+             context_.OperationOf(call.event) == static_cast<Operation>(NumberOf(record));
     });
     if (same != calls->rend()) {
       same->end_ticks = 0;
@@ -257,6 +296,11 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
     }
     AddAwaited(from, record, depth + 1 == from.open.size(), &open);
     device_.AddHostWait(record, thread_index);
+    for (const uint64_t request : open.requests) {
+      if (!on_device_.contains(request)) continue;
+      device_.AddHostWait(request, thread_index);
+      open.event.arguments = references_.Arguments({.record = record}, OnDevice(record.operation));
+    }
     context_.process.open_calls.push_back(std::move(open));
   }
   calls->insert(calls->end(), added.begin(), added.end());

@@ -14,6 +14,7 @@ uint32_t RingImporter::Import(const RingSnapshot& snapshot) {
   RingDevice device(&context, &device_calls_, &host_waits_);
   RingEvents events(&context, &references, &members, &device);
   for (const RingThread& thread : snapshot.threads) events.ReadThread(thread);
+  device.Finish();
   ReadOpenRequests(&context, members, &events);
   events.Finish();
   ReadChannels(&context, members);

@@ -23,7 +23,8 @@ struct MemberDraft {
   uint64_t parent_sequence = 0;
   uint16_t creating_operation = 0;
   uint32_t flags = 0;
-  int32_t device = -1;  // NCCL: CUDA's number
+  int32_t device = -1;   // NCCL: CUDA's number
+  bool carries = false;  // NCCL: its calls are those of a process group of torch.distributed
   int32_t size = 0;
   int32_t remote_size = 0;
   std::string name;  // given by the user

@@ -57,6 +57,7 @@ std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs) {
 
 RingMembers::RingMembers(RingContext* context, std::vector<MemberDraft>* drafts)
     : context_(*context),
+      drafts_(*drafts),
       ranks_left_(kMaxListedRanks),
       first_(static_cast<uint32_t>(context->trace.members.size())) {
   for (const ring::Member& recorded : context->ring.members) Add(recorded, drafts);
@@ -125,6 +126,17 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   }
   context_.trace.members.push_back(std::move(member));
   drafts->push_back(std::move(draft));
+}
+
+bool RingMembers::IsGroupOnDevice(uint32_t uid) const {
+  constexpr uint32_t kBoth = ring::kIsC10d | ring::kIsNccl;
+  const uint32_t m = Find(uid);
+  return m != kNoIndex && (drafts_[m].flags & kBoth) == kBoth;
+}
+
+void RingMembers::NoteCarrier(uint32_t uid) {
+  const uint32_t m = Find(uid);
+  if (m != kNoIndex) drafts_[m].carries = true;
 }
 
 void RingMembers::AddCreation(const ring::Member& member) {

@@ -64,8 +64,9 @@ struct RingCall {
   bool nested = false;
   Operation failed = Operation::kNone;      // of the call that an error rejected
   ErrorClass rejected = ErrorClass::kNone;  // the error that rejected this call
-  uint64_t launch = 0;                      // of an operation on a device, with its stream
-  uint64_t stream = 0;
+  uint64_t launch = 0;                      // of an operation on a device, with its stream,
+  uint64_t stream = 0;                      // and the member that enqueued it; 0: not seen
+  uint32_t enqueued_by = 0;
   bool captured = false;
   uint64_t prev_end_ticks = 0;
   uint64_t end_ticks = 0;
@@ -80,7 +81,8 @@ class RingReferences {
         interner_(*interner),
         python_(&context->ring, interner, &context->trace.problems) {}
 
-  uint32_t Arguments(const RingRecord& from);
+  // `operation`: what the trace calls it.
+  uint32_t Arguments(const RingRecord& from, uint16_t operation);
   // `outer` is the word of another thread's path, or 0.
   uint32_t CallPath(uint64_t word, uint32_t outer = 0);
   uint32_t Datatype(uint16_t number);
@@ -126,12 +128,18 @@ class RingMembers {
   // communicator exists.
   void NoteCreation(uint32_t uid, const Event& call);
 
+  // A process group of torch.distributed whose operations run on devices.
+  bool IsGroupOnDevice(uint32_t uid) const;
+  // A call of a process group called this communicator of NCCL.
+  void NoteCarrier(uint32_t uid);
+
  private:
   std::vector<ring::RankRun> Runs(uint32_t ref);
   void Add(const ring::Member& recorded, std::vector<MemberDraft>* drafts);
   void AddCreation(const ring::Member& member);
 
   RingContext& context_;
+  std::vector<MemberDraft>& drafts_;
   uint64_t ranks_left_;
   const uint32_t first_;                            // in Trace::members
   std::unordered_map<uint32_t, size_t> creations_;  // by uid, into Trace::creations
@@ -146,6 +154,10 @@ class RingDevice {
   void AddCall(const RingCall& call);
   // An open call, if it waits for a stream.
   void AddHostWait(const ring::Record& record, uint32_t thread);
+  // An open call that waits for the operation with this request, which may be added later.
+  void AddHostWait(uint64_t request, uint32_t thread);
+  // Call it when all calls are added.
+  void Finish();
 
  private:
   using Stream = std::pair<uint32_t, uint64_t>;  // the member's uid, and the stream
@@ -160,6 +172,8 @@ class RingDevice {
   RingContext& context_;
   std::vector<DeviceCall>& calls_;
   std::vector<HostWait>& waits_;
+  const size_t first_;                              // of this process, in the calls
+  std::unordered_map<uint64_t, uint32_t> awaited_;  // threads, by request
   std::unordered_map<uint32_t, uint64_t> stopped_;  // launches, by uid
   std::map<Stream, const ring::GpuProgress*> progress_;
   std::map<Stream, Marked> marked_;
@@ -193,6 +207,10 @@ class RingEvents {
   void ReadOpenCalls(const RingThread& from, uint32_t thread_index, std::vector<RingCall>* calls);
   void AddAwaited(const RingThread& from, const ring::Record& record, bool innermost,
                   OpenCall* open);
+  void NoteCarriers(std::vector<RingCall>* calls);
+  bool IsOfGroupOnDevice(const ring::Record& record) const;
+  // What the trace calls the operation of a record.
+  uint16_t NumberOf(const ring::Record& record) const;
   void Distribute(const RingCall& call);
   bool IsCall(const Event& event) const;
 
@@ -204,6 +222,7 @@ class RingEvents {
   std::vector<RingCall> lifecycle_;
   std::unordered_map<uint32_t, uint32_t> thread_by_entry_;
   std::unordered_map<uint32_t, std::vector<uint64_t>> awaited_;  // requests by OpenRequest::waiter
+  std::set<uint64_t> on_device_;  // open requests whose operations run on devices
 };
 
 // ring_requests.cc: reads the tables of pending requests. Call it when all threads are read:

@@ -18,10 +18,10 @@ constexpr uint64_t kMaxReadsPerPathWord = 16;
 
 }  // namespace
 
-uint32_t RingReferences::Arguments(const RingRecord& from) {
+uint32_t RingReferences::Arguments(const RingRecord& from, uint16_t operation) {
   const ring::Record& record = from.record;
   rollcall::Arguments arguments;
-  arguments.operation = static_cast<Operation>(record.operation);
+  arguments.operation = static_cast<Operation>(operation);
   arguments.flags = record.flags;
   arguments.reduce_op = record.reduce_op;
   arguments.root_or_peer = record.root_or_peer;

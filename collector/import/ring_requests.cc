@@ -34,6 +34,8 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
   std::unordered_map<uint64_t, OpenRequest*> by_uid;
   requests.reserve(context->ring.open_requests.size());
   for (const ring::OpenRequest& from : context->ring.open_requests) {
+    // Which operations on devices are open is found by simulation (device_work.h).
+    if (members.IsGroupOnDevice(from.record.member)) continue;
     requests.push_back(ReadRequest(from, events));
     by_uid.emplace(from.uid, &requests.back());
   }

@@ -287,12 +287,20 @@ class Unjudged {
   // Adds communicators whose calls the recorder could not all count (shim/nccl: kWeakIdentity).
   void AddUncounted() {
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
-      const uint32_t both = ring::kIsNccl | ring::kWeakIdentity;
-      if ((drafts_[m].flags & both) != both || trace_.members[m].rank < 0) continue;
+      if (!IsNcclAlone(drafts_[m].flags) || trace_.members[m].rank < 0) continue;
+      if ((drafts_[m].flags & ring::kWeakIdentity) == 0) continue;
       Add(drafts_[m].key,
           "not all calls on an NCCL communicator are counted (docs/nccl.md): calls on it are not "
           "diagnosed");
     }
+  }
+
+  // Adds those of process groups, whose calls are what the users made.
+  void AddCarriers() {
+    for (const MemberDraft& draft : drafts_) {
+      if (draft.carries) carriers_.insert(draft.key);
+    }
+    keys_.insert(carriers_.begin(), carriers_.end());
   }
 
   void TakeOut(std::vector<DeviceCall>* calls) {
@@ -315,8 +323,7 @@ class Unjudged {
   }
 
   bool Has(uint32_t m) const {
-    return m != kNoIndex && (drafts_[m].flags & ring::kIsNccl) != 0 &&
-           keys_.contains(drafts_[m].key);
+    return m != kNoIndex && IsNcclAlone(drafts_[m].flags) && keys_.contains(drafts_[m].key);
   }
 
   void TakeOut(uint32_t m) {
@@ -326,12 +333,13 @@ class Unjudged {
     member.entered = member.completed = 0;
     member.counted = false;
     // As with a graph, a device of this process may have work that is not recorded.
-    trace_.processes[member.process].graphs = true;
+    if (!carriers_.contains(drafts_[m].key)) trace_.processes[member.process].graphs = true;
   }
 
   const std::vector<MemberDraft>& drafts_;
   Trace& trace_;
   std::set<uint64_t> keys_;
+  std::set<uint64_t> carriers_;
 };
 
 void Enter(uint32_t world, const std::vector<uint32_t>& by_rank, Trace* trace) {
@@ -357,7 +365,7 @@ void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
                    std::vector<DeviceCall>* calls, std::vector<HostWait>* waits) {
   std::map<uint32_t, std::vector<uint32_t>> nccl;  // by process
   for (uint32_t m = 0; m < drafts.size(); ++m) {
-    if ((drafts[m].flags & ring::kIsNccl) == 0) continue;
+    if (!IsNcclAlone(drafts[m].flags)) continue;
     nccl[trace->members[m].process].push_back(m);
   }
   const Ranges<DeviceCall> calls_of(calls);
@@ -375,6 +383,7 @@ void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
         .Split();
   }
   unjudged.AddUncounted();
+  unjudged.AddCarriers();
   unjudged.TakeOut(calls);
   std::erase_if(*waits, [](const HostWait& wait) { return wait.process == kNoIndex; });
 }

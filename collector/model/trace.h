@@ -140,11 +140,15 @@ struct Communicator {
   std::vector<uint32_t> members;      // into Trace::members: those with a trace
 };
 
+// A communicator of NCCL that is no process group of torch.distributed. `flags`: ring::MemberFlag.
+inline bool IsNcclAlone(uint32_t flags) {
+  return (flags & (ring::kIsNccl | ring::kIsC10d)) == ring::kIsNccl;
+}
+
 // Whether it connects processes that were started separately (spawn, connect, join): its members
 // may belong to other worlds than the waiting process.
 inline bool HasOutsiders(const Communicator& communicator) {
-  return (communicator.flags & ring::kWeakIdentity) != 0 &&
-         (communicator.flags & ring::kIsNccl) == 0;
+  return (communicator.flags & ring::kWeakIdentity) != 0 && !IsNcclAlone(communicator.flags);
 }
 
 // A process as a member of one communicator.

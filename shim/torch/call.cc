@@ -304,7 +304,8 @@ void EndStoreWait(Call* call) {
 
 void BeginGroup(Call* call, const NewGroup& group) {
   const GroupName& name = group.name;
-  NcclIdentity identity{.rank = group.rank, .size = group.size, .flag = ring::kIsC10d};
+  const uint32_t carrier = group.on_device ? uint32_t{ring::kIsNccl} : 0;
+  NcclIdentity identity{.rank = group.rank, .size = group.size, .flag = ring::kIsC10d | carrier};
   const bool known = name.hash != 0;
   identity.key = NthKey(
       Mix64(known ? name.hash : static_cast<uint64_t>(group.size), g_process.header->job_key),

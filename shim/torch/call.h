@@ -64,6 +64,7 @@ struct NewGroup {
   GroupName name;
   int32_t rank;
   int32_t size;
+  bool on_device = false;  // its operations are NCCL's
 };
 void BeginGroup(Call* call, const NewGroup& group);
 void EndGroup(Call* call);

@@ -68,6 +68,17 @@ struct Returned {
 #define C10D_METHOD(operation, method, symbol, ...) \
   C10D_WRAPPER(ProcessGroupMPI, method, operation, "_ZN4c10d15ProcessGroupMPI" symbol, __VA_ARGS__)
 #include "proto/torch_functions.def"  // NOLINT(bugprone-suspicious-include)
+#define C10D_METHOD(operation, method, symbol, ...)                                      \
+  C10D_WRAPPER(ProcessGroupNCCL, method, operation, "_ZN4c10d16ProcessGroupNCCL" symbol, \
+               __VA_ARGS__)
+#include "proto/torch_functions.def"  // NOLINT(bugprone-suspicious-include)
+#define C10D_METHOD(operation, method, symbol, ...) \
+  C10D_WRAPPER(ProcessGroupUCC, method, operation, "_ZN4c10d15ProcessGroupUCC" symbol, __VA_ARGS__)
+#include "proto/torch_functions.def"  // NOLINT(bugprone-suspicious-include)
+#define C10D_METHOD(operation, method, symbol, ...)                                      \
+  C10D_WRAPPER(ProcessGroupXCCL, method, operation, "_ZN4c10d16ProcessGroupXCCL" symbol, \
+               __VA_ARGS__)
+#include "proto/torch_functions.def"  // NOLINT(bugprone-suspicious-include)
 
 // --- functions without a Work --------------------------------------------------------------------
 
@@ -192,26 +203,43 @@ C10D_PREFIX_STORE(
     "_ZN4c10d11PrefixStoreC1E" STD_STRING
     "N3c1013intrusive_ptrINS_5StoreENS7_6detail34intrusive_target_default_null_typeIS9_EEEE")
 
-// Connects all members, and blocks until they come. Starts the recording.
-C10D_FUNCTION(
-    Gloo,
-    "_ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_"
-    "target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE",
-    Word store, Word rank, Word size, Word options) {
-  const auto function = C10D_NEXT(Gloo, void*, Word, Word, Word, Word);
-  if (function == nullptr) return 0;
-  Start();
-  if (!Recording()) return function(self, store, rank, size, options);
-  C10D_INFO(InitGroup);
-  Call call = C10D_CALL();
-  BeginGroup(&call, {.backend = self,
-                     .name = NameOfGroup(*reinterpret_cast<const void* const*>(store)),
-                     .rank = static_cast<int32_t>(rank),
-                     .size = static_cast<int32_t>(size)});
-  const Word returned = function(self, store, rank, size, options);
-  EndGroup(&call);
-  return returned;
-}
+// Starts the recording. Gloo's connects all members, and blocks until they come; the others do so
+// at the first operation. `store` is an intrusive_ptr<Store>, passed by address, as a reference and
+// by value.
+#define C10D_GROUP(id, mangled, device, type)                                             \
+  C10D_FUNCTION(id, mangled, Word store, Word rank, Word size, type options) {            \
+    const auto function =                                                                 \
+        reinterpret_cast<Word (*)(void*, Word, Word, Word, type)>(next_##id.Get());       \
+    if (function == nullptr) return 0;                                                    \
+    Start();                                                                              \
+    if (!Recording()) return function(self, store, rank, size, options);                  \
+    C10D_INFO(InitGroup);                                                                 \
+    Call call = C10D_CALL();                                                              \
+    BeginGroup(&call, {.backend = self,                                                   \
+                       .name = NameOfGroup(*reinterpret_cast<const void* const*>(store)), \
+                       .rank = static_cast<int32_t>(rank),                                \
+                       .size = static_cast<int32_t>(size),                                \
+                       .on_device = (device)});                                           \
+    const Word returned = function(self, store, rank, size, options);                     \
+    EndGroup(&call);                                                                      \
+    return returned;                                                                      \
+  }
+#define STORE \
+  "N3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEE"
+C10D_GROUP(Gloo, "_ZN4c10d16ProcessGroupGlooC1ERK" STORE "iiNS2_INS0_7OptionsENS5_ISA_EEEE", false,
+           Word)
+C10D_GROUP(NcclByReference,
+           "_ZN4c10d16ProcessGroupNCCLC1ERK" STORE "iiNS2_INS0_7OptionsENS5_ISA_EEEE", true, Word)
+C10D_GROUP(NcclByValue, "_ZN4c10d16ProcessGroupNCCLC1E" STORE "iiNS2_INS0_7OptionsENS5_IS8_EEEE",
+           true, Word)
+C10D_GROUP(XcclByReference,
+           "_ZN4c10d16ProcessGroupXCCLC1ERK" STORE "iiNS2_INS0_7OptionsENS5_ISA_EEEE", false, Word)
+C10D_GROUP(XcclByValue, "_ZN4c10d16ProcessGroupXCCLC1E" STORE "iiNS2_INS0_7OptionsENS5_IS8_EEEE",
+           false, Word)
+// A std::chrono::duration<float>: passed as a float is.
+C10D_GROUP(Ucc,
+           "_ZN4c10d15ProcessGroupUCCC1ERK" STORE "iiNSt6chrono8durationIfSt5ratioILl1ELl1EEEE",
+           false, float)
 
 // The MPI backend: the ranks are a std::vector<int>, passed by address; empty: all.
 ROLLCALL_EXPORT Returned
@@ -299,6 +327,10 @@ C10D_WAIT(WorkWait, "_ZN4c10d4Work4wait" MILLISECONDS)
 C10D_WAIT(SendWorkWait, "_ZN4c10d16ProcessGroupGloo8SendWork4wait" MILLISECONDS)
 C10D_WAIT(RecvWorkWait, "_ZN4c10d16ProcessGroupGloo8RecvWork4wait" MILLISECONDS)
 C10D_WAIT(MpiWorkWait, "_ZN4c10d15ProcessGroupMPI9AsyncWork4wait" MILLISECONDS)
+C10D_WAIT(NcclWorkWait, "_ZN4c10d16ProcessGroupNCCL8WorkNCCL4wait" MILLISECONDS)
+C10D_WAIT(NcclWorksWait, "_ZN4c10d16ProcessGroupNCCL17CoalescedWorkNCCL4wait" MILLISECONDS)
+C10D_WAIT(UccWorkWait, "_ZN4c10d15ProcessGroupUCC7WorkUCC4wait" MILLISECONDS)
+C10D_WAIT(XcclWorkWait, "_ZN4c10d16ProcessGroupXCCL8WorkXCCL4wait" MILLISECONDS)
 
 // --- DDP -----------------------------------------------------------------------------------------
 

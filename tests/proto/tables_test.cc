@@ -43,7 +43,18 @@ TEST(Operations, EveryListHasItsOwnRange) {
   };
   for (const OperationInfo& info : kOperations) add(info, 1, 600);
   for (const OperationInfo& info : kTorchOperations) add(info, 600, 640);
-  for (const OperationInfo& info : kNcclOperations) add(info, 700, kOperationNumbers);
+  for (const OperationInfo& info : kNcclOperations) add(info, 700, 840);
+  for (const OperationInfo& info : kC10dOperations) {
+    const auto number = static_cast<uint16_t>(info.operation);
+    EXPECT_GE(number, 640) << info.name;
+    EXPECT_LT(number, 700) << info.name;
+    EXPECT_FALSE(IsOnDevice(info.operation)) << info.name;
+    const OperationInfo& on_device = FindOperation(OnDevice(number));
+    EXPECT_EQ(on_device.name, info.name);
+    EXPECT_EQ(on_device.rule, info.rule) << info.name;
+    EXPECT_TRUE(IsOnDevice(on_device.operation) && IsC10d(on_device.operation)) << info.name;
+  }
+  EXPECT_EQ(FindOperation(static_cast<uint16_t>(Operation::kC10dDeviceWait)).kind, Kind::kHostWait);
   EXPECT_TRUE(IsNccl(Operation::kNcclAllReduce));
   EXPECT_FALSE(IsNccl(Operation::kcudaStreamSynchronize));
 }

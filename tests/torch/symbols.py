@@ -7,10 +7,13 @@
 A preloaded definition is called only if PyTorch reaches the function through a relocation that names it. The list of a
 version has a line per function, with how it is reached:
 
-  vtable:CLASS   libtorch_cpu.so has its address in the vtable of that class, by a relocation with the function's name
-  plt, got       libtorch_cpu.so calls it, or takes its address, through the linkage table
+  vtable:CLASS   a library has its address in the vtable of that class, by a relocation with the function's name
+  plt, got       a library calls it, or takes its address, through the linkage table
   python         libtorch_python.so refers to it
   -              by nothing: a definition elsewhere has no effect
+
+The libraries are libtorch_cpu.so and libtorch_cuda.so. The list of a PyTorch that has the latter is VERSION-cuda.txt.
+headers.txt is written by hand: functions that headers declare in versions of which no library was at hand.
 """
 
 import argparse
@@ -24,15 +27,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LISTS = os.path.join(HERE, "symbols")
 PREFIX = "_ZN4c10d"
-BACKENDS = ("16ProcessGroupGloo", "15ProcessGroupMPI")
+BACKENDS = ("16ProcessGroupGloo", "15ProcessGroupMPI", "16ProcessGroupNCCL", "15ProcessGroupUCC", "16ProcessGroupXCCL")
+LIBRARIES = ("libtorch_cpu", "libtorch_cuda")
 # Whose vtables are listed: the backends that rollcall wraps, and what they return.
 CLASSES = tuple("N4c10d%sE" % name for name in BACKENDS) + (
     "N4c10d4WorkE", "N4c10d16ProcessGroupGloo9AsyncWorkE", "N4c10d16ProcessGroupGloo8SendWorkE",
     "N4c10d16ProcessGroupGloo8RecvWorkE", "N4c10d15ProcessGroupMPI8WorkMPIE", "N4c10d15ProcessGroupMPI9AsyncWorkE",
+    "N4c10d16ProcessGroupNCCL8WorkNCCLE",
     "N4c10d8TCPStoreE", "N4c10d9FileStoreE")
 # Functions outside of vtables: constructors with all their overloads, base classes' ends, and what is wrapped besides.
 OTHERS = re.compile(
-    PREFIX + r"(?:(?:4Work|11PrefixStore|16ProcessGroupGloo|15ProcessGroupMPI)C[12]E"
+    PREFIX + r"(?:(?:4Work|11PrefixStore|1[56]ProcessGroup(?:Gloo|MPI|NCCL|UCC|XCCL))C[12]E"
     r"|(?:4Work|7Backend|12ProcessGroup)D2Ev$"
     r"|4Work(?:6finish|14finishAndThrow)E"
     r"|8TCPStoreC[12]E"
@@ -45,13 +50,24 @@ NOT_WRAPPED = {
     "25setSequenceNumberForGroupEv": "PyTorch's own numbers; exchanges nothing with other ranks by itself",
     "25getSequenceNumberForGroupEv": "PyTorch's own numbers; no communication",
     "23enableCollectivesTimingEv": "a switch of this process",
+    "15startCoalescingEv": "calls ncclGroupStart, which is recorded",
+    "13endCoalescingEv": "calls ncclGroupEnd, which is recorded",
+    "24registerOnCompletionHookEOSt8functionIFvSt10shared_ptrINS_8WorkInfoEEEE": "no communication",
+    "19waitForPendingWorksEv": "waits for the hooks of this process",
+    "24eagerConnectSingleDeviceEN3c106DeviceE": "calls ncclCommInitRank, which is recorded",
+    "18checkForNCCLErrorsERSt10shared_ptrINS_8NCCLCommEE": "asks NCCL for errors",
+    "8initWorkERN3c106DeviceEiNS_6OpTypeEbPKcRKSt6vectorIN2at6TensorESaIS9_EESD_b": "makes a Work",
+    "16terminateProcessERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": "ends the process",
+    "16heartbeatMonitorEv": "a thread of PyTorch",
 }
 # Wrapped, because proto/torch_functions.def gives every backend every operation, but in none of the listed versions:
 # the base class's is called instead, which raises an exception.
 NOWHERE = {
     "15ProcessGroupMPI16allreduce_sparse", "15ProcessGroupMPI20_reduce_scatter_base",
     "15ProcessGroupMPI31allgather_into_tensor_coalesced", "15ProcessGroupMPI31reduce_scatter_tensor_coalesced",
-    "16ProcessGroupGloo8alltoall"}
+    "16ProcessGroupGloo8alltoall", "15ProcessGroupUCC16allreduce_sparse", "15ProcessGroupUCC20_reduce_scatter_base",
+    "15ProcessGroupUCC19allgather_coalesced", "15ProcessGroupUCC31allgather_into_tensor_coalesced",
+    "15ProcessGroupUCC31reduce_scatter_tensor_coalesced", "15ProcessGroupUCC13recvAnysource"}
 # Relocation types by what they are for, x86-64 and AArch64.
 ADDRESS, PLT, GOT = ("R_X86_64_64", "R_AARCH64_ABS64"), ("JUMP_SLO",), ("GLOB_DAT",)
 
@@ -79,10 +95,28 @@ def relocations(library):
             yield words[4].split("@")[0], words[2], int(words[0], 16)
 
 
+def libraries_of(torch):
+    core = os.path.realpath(os.path.join(torch, "lib", LIBRARIES[0] + ".so"))
+    paths = [core.replace(LIBRARIES[0], name) for name in LIBRARIES]
+    return [path for path in paths if os.path.exists(path)]
+
+
 def describe(torch):
     """Function: set of the ways in which it is reached, for the PyTorch in that directory."""
-    core = os.path.realpath(os.path.join(torch, "lib", "libtorch_cpu.so"))
     python = os.path.realpath(os.path.join(torch, "lib", "libtorch_python.so"))
+    undefined = {name for name, (defined, _, _) in dynamic_symbols(python).items() if not defined}
+    functions = {}
+    for library in libraries_of(torch):
+        for name, ways in describe_library(library).items():
+            functions.setdefault(name, set()).update(ways)
+    defined = {name for library in libraries_of(torch)
+               for name, (is_here, _, _) in dynamic_symbols(library).items() if is_here and name.startswith(PREFIX)}
+    for name in undefined & set(functions):
+        functions[name].add("python")
+    return {name: ways for name, ways in functions.items() if name in defined}
+
+
+def describe_library(core):
     symbols = dynamic_symbols(core)
     tables = sorted((value, size, name[4:]) for name, (defined, value, size) in symbols.items()
                     if defined and name.startswith("_ZTV"))
@@ -101,11 +135,7 @@ def describe(torch):
                 ways.setdefault(name, set()).add("vtable:" + class_name(table_at(offset)))
         elif any(word in kind for word in PLT + GOT):
             ways.setdefault(name, set()).add("plt" if PLT[0] in kind else "got")
-    for name, (defined, _, _) in dynamic_symbols(python).items():
-        if not defined:
-            ways.setdefault(name, set()).add("python")
-    return {name: ways.get(name, set()) for name, (defined, _, _) in symbols.items()
-            if defined and name.startswith(PREFIX)
+    return {name: ways.get(name, set()) for name in symbols if name.startswith(PREFIX)
             and (OTHERS.match(name) or any(way.startswith("vtable:") for way in ways.get(name, ())))}
 
 
@@ -129,7 +159,8 @@ def torch_of(python):
 
 def version_of(torch):
     with open(os.path.join(torch, "version.py"), encoding="utf-8") as file:
-        return re.search(r"^__version__ = '(\d+\.\d+)", file.read(), re.M).group(1)
+        version = re.search(r"^__version__ = '(\d+\.\d+)", file.read(), re.M).group(1)
+    return version + ("-cuda" if len(libraries_of(torch)) > 1 else "")
 
 
 def read_list(path):

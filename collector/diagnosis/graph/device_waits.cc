@@ -16,6 +16,14 @@ bool NeedsAll(Operation operation) {
     case Operation::kTorchReduceScatter:
     case Operation::kTorchAllToAll:
     case Operation::kTorchBarrier:
+    case Operation::kC10dDeviceAllReduce:
+    case Operation::kC10dDeviceAllReduceCoalesced:
+    case Operation::kC10dDeviceAllGather:
+    case Operation::kC10dDeviceAllGatherCoalesced:
+    case Operation::kC10dDeviceReduceScatter:
+    case Operation::kC10dDeviceReduceScatterCoalesced:
+    case Operation::kC10dDeviceAllToAll:
+    case Operation::kC10dDeviceBarrier:
     case Operation::kNcclAllReduce:
     case Operation::kNcclAllGather:
     case Operation::kNcclReduceScatter:

@@ -208,6 +208,9 @@ class GraphBuilder {
 
   void AddNeeds(uint32_t p, const OpenCall& call) {
     ProcessView& view = graph_.processes[p];
+    // The host that enqueues it may wait for others there; it is its device that needs them
+    // (device_waits.h).
+    if (IsEnqueued(FindOperation(static_cast<uint16_t>(Op(call.event))))) return;
     switch (KindOf(call.event)) {
       case Kind::kWaitany:
       case Kind::kWaitsome:

@@ -1,0 +1,22 @@
+// With TORCH_NCCL_BLOCKING_WAIT, Work.wait waits on the host. Rank 0 reduces in an early stop that
+// the others do not make.
+//
+// rollcall-test: ranks=3 outcome=hung
+// expect: kind=rank-conditional-collective culprits=0 waiting=any op=any seq=any comm=default_pg
+// expect+: certainty=proven,likely lines=culprit
+#include "tests/torch_sim/job.h"
+
+int main() {
+  setenv("TORCH_NCCL_BLOCKING_WAIT", "1", 1);
+  const Group group = NewGroup();
+  c10d::Tensors loss = {Floats(1, 1)};
+  at::Tensor all = Floats(8, 0);
+  for (int step = 0; step < 4; ++step) {
+    Wait(group->allreduce(loss, {}));
+    if (!kFault || Rank() == 0) {
+      Wait(group->_allgather_base(all, loss[0], {}));  // @culprit
+    }
+  }
+  Report("loss", loss[0]);
+  return 0;
+}
