@@ -26,8 +26,11 @@ endfunction()
 rollcall_torch_stand_in(torch_cpu_sim libtorch_cpu.so ${TORCH_SIM_DIR}/c10d.cc)
 rollcall_torch_stand_in(torch_cuda_sim libtorch_cuda.so ${TORCH_SIM_DIR}/process_group_nccl.cc
   torch_cpu_sim nccl_sim cuda_sim)
-file(GLOB TORCH_NCCL_FAULTS CONFIGURE_DEPENDS ${FAULTS_DIR}/torch_nccl/*.cc)
-foreach(source ${TORCH_NCCL_FAULTS})
+# The same with NCCL inside, as in some wheels and conda packages.
+rollcall_torch_stand_in(torch_cuda_static libtorch_cuda.so ${TORCH_SIM_DIR}/process_group_nccl.cc
+  torch_cpu_sim nccl_sim_static)
+set_target_properties(torch_cuda_static PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${TORCH_SIM_OUT}/static)
+function(rollcall_torch_nccl_fault source)
   get_filename_component(name ${source} NAME_WE)
   foreach(kind fault control)
     string(TOUPPER ${kind} definition)
@@ -46,6 +49,18 @@ foreach(source ${TORCH_NCCL_FAULTS})
   endif()
   rollcall_job_test(clean.torch.torch_nccl/${name} job ${common} --program
     $<TARGET_FILE:torch_nccl_${name}_control> --control)
+  list(APPEND JOB_ENVIRONMENT "LD_LIBRARY_PATH=${TORCH_SIM_OUT}/static")
+  if(name STREQUAL "skipped_all_reduce")
+    rollcall_job_test(fault.torch.torch_nccl_static/${name} job ${common} --program
+      $<TARGET_FILE:torch_nccl_${name}_fault>)
+  elseif(name STREQUAL "healthy")
+    rollcall_job_test(clean.torch.torch_nccl_static/${name} job ${common} --program
+      $<TARGET_FILE:torch_nccl_${name}_control> --control)
+  endif()
+endfunction()
+file(GLOB TORCH_NCCL_FAULTS CONFIGURE_DEPENDS ${FAULTS_DIR}/torch_nccl/*.cc)
+foreach(source ${TORCH_NCCL_FAULTS})
+  rollcall_torch_nccl_fault(${source})
 endforeach()
 if(no_torch)
   add_test(NAME torch COMMAND ${CMAKE_COMMAND} -E echo "no PyTorch here")

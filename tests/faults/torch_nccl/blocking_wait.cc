@@ -1,7 +1,7 @@
 // With TORCH_NCCL_BLOCKING_WAIT, Work.wait waits on the host. Rank 0 reduces in an early stop that
 // the others do not make.
 //
-// rollcall-test: ranks=3 outcome=hung
+// rollcall-test: ranks=3 outcome=hung stall-after=300
 // expect: kind=rank-conditional-collective culprits=0 waiting=any op=any seq=any comm=default_pg
 // expect+: certainty=proven,likely lines=culprit
 #include "tests/torch_sim/job.h"

@@ -1,6 +1,6 @@
 // Rank 1 reduces fewer elements than the others.
 //
-// rollcall-test: ranks=3 outcome=hung
+// rollcall-test: ranks=3 outcome=hung stall-after=300
 // expect: kind=count-mismatch culprits=1 waiting=any op=all_reduce seq=2 comm=default_pg
 // expect+: certainty=proven,likely
 #include "tests/torch_sim/job.h"

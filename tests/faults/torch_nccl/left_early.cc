@@ -1,6 +1,6 @@
 // Rank 1 ends after two of three steps.
 //
-// rollcall-test: ranks=3 outcome=hung
+// rollcall-test: ranks=3 outcome=hung stall-after=300
 // expect: kind=finalized-early culprits=1 waiting=0,2 op=all_reduce seq=3 comm=default_pg
 // expect+: certainty=proven,likely lines=none
 #include "tests/torch_sim/job.h"

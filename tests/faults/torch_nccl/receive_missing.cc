@@ -1,7 +1,7 @@
 // A pipeline whose last stage does not receive the third batch. The messages of a batch are one
 // group of NCCL (batch_isend_irecv).
 //
-// rollcall-test: ranks=3 outcome=hung
+// rollcall-test: ranks=3 outcome=hung stall-after=300
 // expect: kind=p2p-unmatched culprits=1,2 waiting=any op=send seq=any comm=default_pg
 // expect+: certainty=likely lines=none
 #include "tests/torch_sim/job.h"

@@ -1,7 +1,7 @@
 // Rank 2 skips the reduction of the gradients in the third step. Work.wait returns at once on all
 // ranks: the others wait for their device.
 //
-// rollcall-test: ranks=4 outcome=hung
+// rollcall-test: ranks=4 outcome=hung stall-after=300
 // expect: kind=rank-conditional-collective culprits=2 waiting=0,1,3 op=all_reduce seq=5
 // expect+: comm=default_pg certainty=proven,likely
 #include "tests/torch_sim/job.h"
