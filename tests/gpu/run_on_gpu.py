@@ -53,9 +53,16 @@ def verdict_rows(args):
         yield row
 
 
-def torch_rows(args):
+def has_torch():
+    """Whether PyTorch is installed, with NCCL."""
     if importlib.util.find_spec("torch") is None:
-        print("PyTorch is not installed: its NCCL backend was not run")
+        return False
+    return execute([sys.executable, "-c", "import sys, torch.distributed as d; sys.exit(not d.is_nccl_available())"])[0] == 0
+
+
+def torch_rows(args):
+    if not has_torch():
+        print("PyTorch with NCCL is not installed: its NCCL backend was not run")
         return
     job = os.path.join(HERE, "torch_job.py")
     row = ["PyTorch"]
@@ -67,12 +74,12 @@ def torch_rows(args):
         found = []
         if os.path.exists(verdict):
             with open(verdict, encoding="utf-8") as file:
-                found = [f["culprits"] for f in json.load(file)["findings"]]
+                found = [(f["culprits"], f["operation"]) for f in json.load(file)["findings"]]
         shutil.rmtree(scratch, ignore_errors=True)
-        good = code == code_wanted and found == ([[1]] if mode == "fault" else [])
+        good = code == code_wanted and found == ([([1], "all_reduce")] if mode == "fault" else [])
         row.append("as expected" if good else "DIFFERS")
         if not good:
-            print("--- PyTorch, %s: code %s, culprits %s\n%s%s" % (mode, code, found, out, err), file=sys.stderr)
+            print("--- PyTorch, %s: code %s, found %s\n%s%s" % (mode, code, found, out, err), file=sys.stderr)
     yield row
 
 
@@ -94,7 +101,7 @@ def measure(args, command, columns):
 def cost_rows(args):
     what = [(["all-reduce of 8 bytes and wait, ns", "ncclAllReduce alone, ns"],
              [os.path.join(args.programs, "latency"), "20"])]
-    if importlib.util.find_spec("torch") is not None:
+    if has_torch():
         what.append((["step of PyTorch DDP, ms"], [sys.executable, os.path.join(HERE, "torch_job.py"), "steps"]))
     for names, command in what:
         figures = measure(args, command, len(names))
