@@ -76,15 +76,17 @@ inline bool Enter(Call* call) {
         block.passed_down = true;
         return false;
       }
-      // Both libraries implement some functions by others. User callbacks (error handlers,
-      // attribute deletion) are called from user code, and count.
-      if (nccl::IsInsideNccl(call->caller) || IsInsideMpi(call->caller)) return false;
       // c10d implements some of its functions by others; the user made one call. A callback of the
       // user's may run inside a wait.
       const OperationInfo& outer = FindOperation(block.outer);
-      if (IsC10d(call->info->operation) && IsC10d(outer.operation) && !IsWait(outer.kind)) {
-        return false;
-      }
+      const bool inside_c10d = IsC10d(outer.operation);
+      if (inside_c10d && IsC10d(call->info->operation) && !IsWait(outer.kind)) return false;
+      // Both libraries implement some functions by others. User callbacks (error handlers,
+      // attribute deletion) are called from user code, and count. PyTorch calls NCCL and CUDA for
+      // each operation: to ask the loader whose code that is would cost more than the record.
+      if (nccl::IsInsideNccl(call->caller)) return false;
+      const bool of_pytorch = inside_c10d && call->library == nccl::NcclLibrary();
+      if (!of_pytorch && IsInsideMpi(call->caller)) return false;
       // Calls by which a tool implements a send (such as Isend and Wait) are not a second message.
       call->counts = FindOperation(block.outer).rule != Rule::kP2p;
     }

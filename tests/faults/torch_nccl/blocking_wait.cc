@@ -1,9 +1,9 @@
-// With TORCH_NCCL_BLOCKING_WAIT, Work.wait waits on the host. Rank 0 reduces in an early stop that
-// the others do not make.
+// With TORCH_NCCL_BLOCKING_WAIT, Work.wait waits on the host. Rank 0 gathers the losses to log
+// them; the others do not.
 //
 // rollcall-test: ranks=3 outcome=hung stall-after=300
-// expect: kind=rank-conditional-collective culprits=0 waiting=any op=any seq=any comm=default_pg
-// expect+: certainty=proven,likely lines=culprit
+// expect: kind=rank-conditional-collective culprits=0 waiting=1,2 op=all_gather seq=2
+// expect+: comm=default_pg certainty=proven,likely lines=culprit
 #include "tests/torch_sim/job.h"
 
 int main() {
