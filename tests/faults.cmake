@@ -63,6 +63,7 @@ function(rollcall_named_programs out)
   set(${out} ${named} PARENT_SCOPE)
 endfunction()
 file(GLOB NAMING ${CMAKE_CURRENT_SOURCE_DIR}/check/*.py ${CMAKE_CURRENT_SOURCE_DIR}/attach.cmake
+  ${CMAKE_CURRENT_SOURCE_DIR}/logs.cmake
   ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/verdicts/*.md)
 rollcall_named_programs(NAMED_PROGRAMS ${NAMING})
 

@@ -123,7 +123,10 @@ class TextWriter {
 
   void Headline() {
     std::string state(StatusName(report_.status));
-    if (report_.status == Report::Status::kNoRanks) state = "no rank was recorded";
+    const bool of_log = trace_.evidence == Trace::Evidence::kLogs;
+    if (report_.status == Report::Status::kNoRanks) {
+      state = of_log ? "no line says what a rank waits in, or how it ended" : "no rank was recorded";
+    }
     if (Errors() != 0) {
       state += fmt::format(", {}", CertaintyName(report_.findings.front().certainty));
     } else if (report_.status != Report::Status::kNoRanks) {

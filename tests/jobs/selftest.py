@@ -36,7 +36,7 @@ class Headers(unittest.TestCase):
             text = source.read()
         if path.endswith(".py"):
             return re.search(r"import .*\bFAULT\b|^FAULT = ", text, re.MULTILINE) is not None
-        return not path.endswith((".c", ".cc")) or re.search(r"#ifn?def FAULT", text) is not None
+        return not path.endswith((".c", ".cc")) or re.search(r"#ifn?def FAULT|\bkFault\b", text) is not None
 
     def test_every_source_has_a_complete_header(self):
         sources = [path for path in glob.glob(os.path.join(FAULTS, "*", "*.*"))
