@@ -125,7 +125,8 @@ class TextWriter {
     std::string state(StatusName(report_.status));
     const bool of_log = trace_.evidence == Trace::Evidence::kLogs;
     if (report_.status == Report::Status::kNoRanks) {
-      state = of_log ? "no line says what a rank waits in, or how it ended" : "no rank was recorded";
+      state =
+          of_log ? "no line says what a rank waits in, or how it ended" : "no rank was recorded";
     }
     if (Errors() != 0) {
       state += fmt::format(", {}", CertaintyName(report_.findings.front().certainty));

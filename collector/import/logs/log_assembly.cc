@@ -62,7 +62,10 @@ LogTraceBuilder::Ranks LogTraceBuilder::Resolve() {
     const File& file = files_[index];
     const auto found = series.find(file.series);
     if (found == series.end()) return -1;
-    const bool named = file.series.find("rank") != std::string::npos;
+    const size_t number = file.series.find('*');
+    const size_t before = file.series.find_last_not_of("_-.=", number - 1);
+    const bool named =
+        before != std::string::npos && file.series.substr(0, before + 1).ends_with("rank");
     const bool counts = found->second.size() > 1 && *found->second.begin() == 0;
     return named || counts ? file.number : -1;
   };
@@ -143,7 +146,9 @@ void LogTraceBuilder::DropConsequences(Ranks* ranks) const {
     const bool aborts =
         end.how == ProcessEnd::How::kSignaled && (end.status == SIGABRT || end.status == SIGTERM);
     const auto after = [&end](int64_t order) { return order >= 0 && end.order > order; };
-    const bool later = after(first_wait_order_) && !end.oom_killed;
+    // The launcher's report of a kill or crash comes after what the others say of it.
+    const bool killed = end.how == ProcessEnd::How::kSignaled && end.parent_saw;
+    const bool later = after(first_wait_order_) && !end.oom_killed && !killed;
     if (waits || later || after(job_ended_order_) || (first_wait_order_ >= 0 && aborts)) end = {};
   }
   // A text that the job prints may look like a launcher's.
