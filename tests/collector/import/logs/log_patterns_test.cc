@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collector/import/logs/log_scanner.h"
@@ -93,6 +96,132 @@ TEST(LogPatterns, DumpSignalHasTheGroupOfItsPrefix) {
   EXPECT_EQ(fact.group, "default_pg");
   EXPECT_EQ(fact.enqueued, 2069);
   EXPECT_EQ(fact.completed, 2068);
+}
+
+// Lines that look like those of the patterns, and state nothing.
+TEST(LogPatterns, LinesThatLookAlikeStateNothing) {
+  constexpr const char* kLines[] = {
+      "[I1129 22:13:40.6 ProcessGroupNCCL.cpp:999] [PG 0 Rank 1] NCCL Work update periodically: "
+      "last "
+      "enqueued NCCL work: 90, last completed NCCL work: 90.",
+      "PGNCCL Watchdog environments: TORCH_NCCL_RETHROW_CUDA_ERRORS: 1",
+      "HeartbeatMonitor environments: TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC: 480",
+      "see the docs: WorkNCCL(SeqNum=…, OpType=…) is what the watchdog prints",
+      "Timeout at NCCL work: none",
+      "and we will try our best to dump the debug info. Last enqueued NCCL work: unknown",
+      "[I ProcessGroupWrapper.cpp:587] [Rank 3] Running collective: "
+      "CollectiveFingerPrint(OpType=X)",
+      "all ranks passed monitoredBarrier in 5000 ms",
+      "Initializing distributed: GLOBAL_RANK: unset",
+      "process failed (exitcode: none) local_rank: 0",
+      "closing signal handlers",
+      "comm 0x55be rank 2 nranks 4 cudaDev 2 busId 47000 commId 0x7d2a - Init START",
+      "node1:711:803 [2] NCCL INFO AllReduce: 4194304 Bytes -> Algo 1 proto 2 time 51.2",
+      "node1:711:803 [2] NCCL INFO comm 0x5 commHash 0x7 nRanks 4 nNodes 1 localRanks 4",
+      "mpirun noticed that process rank 3 was slow",
+      "mpirun: Forwarding signal 15 to job",
+      "MPI_ABORT was invoked on rank unknown",
+      "*** An error occurred in the solver",
+      "application called MPI_Abort(comm, code)",
+      "srun: error: Unable to create step for job 4711: Job/step already completing",
+      "the order was CANCELLED AT the counter",
+      "oom_reaper: reaped process 4711 (python3)",
+      "NVRM: GPU at PCI:0000:4e:00",
+      "0 ranks have launched up to operation",
+  };
+  for (const char* line : kLines) {
+    for (const LogFact& fact : FactsOf(std::string(line) + "\n")) {
+      ADD_FAILURE() << line << " says " << static_cast<int>(fact.says);
+    }
+  }
+}
+
+TEST(LogScanner, RemovesColoursAndReadsBehindAProgressBar) {
+  const LogFact fact = Only(
+      "first line\n"
+      " 45%|####| 729/1638 [05:39<06:03]\r 46%|####| 730/1638 \033[36m[rank9]:[E318 08:49:08.96 "
+      "ProcessGroupNCCL.cpp:744] [PG ID 2 PG GUID 5(mesh_dp) Rank 1]  failure detected by watchdog "
+      "at work sequence id: 8 PG status: last enqueued work: 9, last completed work: 7\033[0m\n");
+  EXPECT_EQ(fact.line, 2u);
+  EXPECT_EQ(fact.rank, 9);
+  EXPECT_EQ(fact.group_rank, 1);
+  EXPECT_EQ(fact.group, "mesh_dp (5)");
+  EXPECT_EQ(fact.number, 8);
+}
+
+TEST(LogScanner, JoinsALineThatATerminalHasBroken) {
+  const LogFact fact = Only(
+      "[rank1]:[E502 19:12:33.04 ProcessGroupNCCL.cpp:629] [Rank 1] Watchdog caught collective "
+      "operation timeout: WorkNCCL(SeqNum=5, OpT\nype=BROADCAST, NumelIn=96, NumelOut=96, "
+      "Timeout(ms)=1800000) ran for 1800031 milliseconds before timing out.\n");
+  EXPECT_EQ(fact.rank, 1);
+  EXPECT_EQ(fact.operation, "BROADCAST");
+}
+
+TEST(LogScanner, ReadsSeveralStatementsOfOneLine) {
+  const std::vector<LogFact> facts = FactsOf(
+      "[rank0]:[E909 09:55:46.9 P.cpp:1] [PG 0 (default_pg) Rank 0] Timeout at NCCL work: 7, last "
+      "enqueued NCCL work: 8, last completed NCCL work: 6.[rank1]:[E909 09:55:46.9 P.cpp:1] [PG 0 "
+      "(default_pg) Rank 1] Timeout at NCCL work: 9, last enqueued NCCL work: 9, last completed "
+      "NCCL work: 8.\n");
+  ASSERT_EQ(facts.size(), 2u);
+  EXPECT_EQ(facts[0].rank, 0);
+  EXPECT_EQ(facts[0].number, 7);
+  EXPECT_EQ(facts[1].rank, 1);
+  EXPECT_EQ(facts[1].number, 9);
+}
+
+TEST(LogScanner, ReadsATracebackBehindPrefixes) {
+  const LogFact fact = Only(
+      "[1,3]<stderr>:Traceback (most recent call last):\n"
+      "[1,3]<stderr>:  File \"/home/ada/train.py\", line 88, in <module>\n"
+      "[1,2]<stderr>:step 4\n"
+      "[1,3]<stderr>:    main()\n"
+      "[1,3]<stderr>:  File \"/home/ada/train.py\", line 12, in main\n"
+      "[1,3]<stderr>:    raise ValueError(\"bad\")\n"
+      "[1,3]<stderr>:ValueError: bad\n");
+  EXPECT_EQ(fact.says, Says::kException);
+  EXPECT_EQ(fact.rank, 3);
+  EXPECT_EQ(fact.function, "ValueError");
+  EXPECT_EQ(fact.message, "bad");
+  ASSERT_EQ(fact.frames.size(), 2u);
+  EXPECT_EQ(fact.frames[1].line, 12);
+  EXPECT_EQ(fact.line, 7u);
+}
+
+// Behind the first MiB only lines with a key are read; their numbers and the last writers are
+// known.
+TEST(LogScanner, FindsALineFarBehind) {
+  std::string text;
+  while (text.size() < 3 * kHeadBytes) text += "step 4 loss 2.5\n";
+  const auto before = static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  text += "srun: error: node3: task 5: Killed\n";
+  text += "[rank7]: the last line";
+  LogPatterns patterns;
+  std::vector<LogFact> facts;
+  LogScanner scanner(&patterns, [&facts](const LogFact& fact) { facts.push_back(fact); });
+  for (size_t at = 0; at < text.size(); at += 100'003) {
+    scanner.Feed(std::string_view(text).substr(at, 100'003));
+  }
+  scanner.Finish();
+  ASSERT_GE(facts.size(), 2u);
+  EXPECT_EQ(facts.front().says, Says::kEnded);
+  EXPECT_EQ(facts.front().line, before + 1);
+  EXPECT_EQ(facts.back().says, Says::kPresent);
+  EXPECT_EQ(facts.back().rank, 7);
+  EXPECT_EQ(facts.back().line, before + 2);
+}
+
+// A line of any length is cut, and the next one is read.
+TEST(LogScanner, CutsALongLine) {
+  LogPatterns patterns;
+  std::vector<LogFact> facts;
+  LogScanner scanner(&patterns, [&facts](const LogFact& fact) { facts.push_back(fact); });
+  for (int i = 0; i < 40; ++i) scanner.Feed(std::string(100'000, 'x'));
+  scanner.Feed("\nsrun: error: node3: task 5: Killed\n");
+  scanner.Finish();
+  ASSERT_FALSE(facts.empty());
+  EXPECT_EQ(facts.front().line, 2u);
 }
 
 }  // namespace
