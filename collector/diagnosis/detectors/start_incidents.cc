@@ -181,6 +181,12 @@ class StartFinder {
     }
   }
 
+  // When the process ended, by its own mark or as observed; kNoTime: it lives, or this is not known.
+  static int64_t EndNs(const Process& process) {
+    if (!IsGone(process)) return kNoTime;
+    return process.exit_ns != kNoTime ? process.exit_ns : process.end.at_ns;
+  }
+
   // torchrun restarts ranks.
   void DropEarlierStarts(std::vector<uint32_t>* entrants) const {
     std::map<int32_t, int64_t> last;
@@ -190,9 +196,8 @@ class StartFinder {
     }
     std::erase_if(*entrants, [&](uint32_t i) {
       const Creation& creation = trace_.creations[i];
-      const Process& process = trace_.processes[creation.process];
-      const int64_t end = process.end.at_ns != kNoTime ? process.end.at_ns : process.exit_ns;
-      return IsGone(process) && end != kNoTime && end <= last[creation.rank];
+      const int64_t end_ns = EndNs(trace_.processes[creation.process]);
+      return end_ns != kNoTime && end_ns <= last[creation.rank];
     });
   }
 
@@ -419,15 +424,17 @@ class StartFinder {
     return false;
   }
 
-  // A program may start its ranks several times, one after another (torch.multiprocessing). The
-  // process groups of these jobs have the same names; they are not the same groups.
+  // A program or a launcher may start its ranks several times, one after another
+  // (torch.multiprocessing; torchrun, which ends the others by a signal). The process groups of these
+  // jobs have the same names; they are not the same groups.
   void EraseEarlierJobs(std::vector<uint32_t>* creations) const {
     std::erase_if(*creations, [&](uint32_t i) {
       const Process& process = trace_.processes[trace_.creations[i].process];
-      return process.exit_ns != kNoTime &&
+      const int64_t end_ns = EndNs(process);
+      return end_ns != kNoTime &&
              std::any_of(creations->begin(), creations->end(), [&](uint32_t other) {
                const Creation& later = trace_.creations[other];
-               return later.event.start_ns - process.exit_ns >
+               return later.event.start_ns - end_ns >
                       ClockErrorNs(process, trace_.processes[later.process]);
              });
     });
