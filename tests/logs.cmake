@@ -14,8 +14,7 @@ if(MPIRUN_openmpi)
   rollcall_log_test(openmpi.sigkill rank-died:2 ${OPENMPI} ${OPENMPI_PROGRAMS}/death/sigkill.c.fault)
   rollcall_log_test(openmpi.sigkill.tags rank-died:2
     ${OPENMPI} --tag-output ${OPENMPI_PROGRAMS}/death/sigkill.c.fault)
-  rollcall_log_test(openmpi.message_too_long rank-died:1
-    ${OPENMPI} ${OPENMPI_PROGRAMS}/arguments/message_too_long.c.fault)
+  # No error that Open MPI reports: its launcher sometimes fails to print the report.
   rollcall_log_test(openmpi.healthy none: ${OPENMPI} ${OPENMPI_PROGRAMS}/death/sigkill.c.control)
 endif()
 if(MPIRUN_mpich)

@@ -111,6 +111,7 @@ logs::LogTraceBuilder* TraceAssembly::LogsOf(const InputFile& file) {
     patterns_ = std::make_unique<logs::LogPatterns>();
     logs_ = std::make_unique<logs::LogTraceBuilder>();
   }
+  logs_asked_for_ |= file.asked_for;
   logs_->BeginFile(file.path, WithoutSlash(file.directory), file.name);
   return logs_.get();
 }
@@ -130,7 +131,8 @@ void TraceAssembly::AddLog(const InputFile& file) {
 }
 
 void TraceAssembly::AddLog(int fd, const std::string& name) {
-  logs::LogTraceBuilder* builder = LogsOf({.path = name, .directory = "", .name = name});
+  logs::LogTraceBuilder* builder =
+      LogsOf({.path = name, .directory = "", .name = name, .asked_for = true});
   std::optional<Problem> problem = logs::ReadLog(
       fd, patterns_.get(), [builder](const logs::LogFact& fact) { builder->Add(fact); });
   if (!problem) return;
@@ -206,7 +208,7 @@ Trace TraceAssembly::Finish() {
   AppendTrace(dumps_.Load(), &trace);
   if (logs_ != nullptr && trace.processes.empty()) {
     AppendTrace(logs_->Finish(), &trace);
-  } else if (logs_ != nullptr) {
+  } else if (logs_asked_for_) {
     logs_->AddEnds(&trace);
   }
   return trace;

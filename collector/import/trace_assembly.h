@@ -42,7 +42,8 @@ class TraceAssembly {
   void AddStacks(StacksText stacks);
   // Processes of this machine that may hold rings and do not let them be read.
   void NoteDenied(size_t processes) { denied_ = processes; }
-  // Reads it. If there are rings or dumps, too, it is taken for the output of their job.
+  // Reads it. If there are rings or dumps, too, and the log was named as an input, it is taken for
+  // the output of their job.
   void AddLog(const InputFile& file);
   // The same for a descriptor, which is read to its end; `name` is for messages.
   void AddLog(int fd, const std::string& name);
@@ -80,6 +81,7 @@ class TraceAssembly {
   flight_recorder::DumpFiles dumps_;
   std::unique_ptr<logs::LogPatterns> patterns_;  // null: there is no log
   std::unique_ptr<logs::LogTraceBuilder> logs_;  // likewise
+  bool logs_asked_for_ = false;                  // not only found below a directory
   std::vector<std::string> bundles_;
   std::vector<StacksText> stacks_;
   size_t stacks_bytes_ = 0;

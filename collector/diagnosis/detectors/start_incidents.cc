@@ -181,7 +181,8 @@ class StartFinder {
     }
   }
 
-  // When the process ended, by its own mark or as observed; kNoTime: it lives, or this is not known.
+  // When the process ended, by its own mark or as observed; kNoTime: it lives, or this is not
+  // known.
   static int64_t EndNs(const Process& process) {
     if (!IsGone(process)) return kNoTime;
     return process.exit_ns != kNoTime ? process.exit_ns : process.end.at_ns;
@@ -425,8 +426,8 @@ class StartFinder {
   }
 
   // A program or a launcher may start its ranks several times, one after another
-  // (torch.multiprocessing; torchrun, which ends the others by a signal). The process groups of these
-  // jobs have the same names; they are not the same groups.
+  // (torch.multiprocessing; torchrun, which ends the others by a signal). The process groups of
+  // these jobs have the same names; they are not the same groups.
   void EraseEarlierJobs(std::vector<uint32_t>* creations) const {
     std::erase_if(*creations, [&](uint32_t i) {
       const Process& process = trace_.processes[trace_.creations[i].process];

@@ -20,7 +20,7 @@ namespace {
 // A job whose ranks have called nothing for so long, while its log goes on, stands still.
 constexpr int64_t kStillNs = 30'000'000'000;
 // After an exception that ends a rank, not many lines of it follow.
-constexpr int kLinesOfAnEnd = 8;
+constexpr int kLinesOfAnEnd = 5;
 
 }  // namespace
 
@@ -30,6 +30,7 @@ void LogTraceBuilder::Merge(Writer from, Writer* to) {
   if (to->host.empty()) to->host = std::move(from.host);
   if (to->pid < 0) to->pid = from.pid;
   if (to->local_rank < 0) to->local_rank = from.local_rank;
+  to->weak &= from.weak;
   if (to->device < 0) to->device = from.device;
   to->last_ns = std::max(to->last_ns, from.last_ns);
   to->groups.merge(from.groups);
@@ -37,10 +38,17 @@ void LogTraceBuilder::Merge(Writer from, Writer* to) {
   if (!to->exception && from.exception) {
     to->exception = std::move(from.exception);
     to->exception_frames = std::move(from.exception_frames);
+    to->exception_file = from.exception_file;
+    to->exception_line = from.exception_line;
     to->lines_after_exception = from.lines_after_exception;
   }
   const bool other_end = HasEnded(from.end) && !from.end.by_launcher;
-  if (!HasEnded(to->end) || (to->end.by_launcher && other_end)) to->end = from.end;
+  if (!HasEnded(to->end) || (to->end.by_launcher && other_end)) {
+    to->end = from.end;
+    to->ended = from.ended;
+    to->lines_after_end = from.lines_after_end;
+  }
+  to->plain_ns = std::max(to->plain_ns, from.plain_ns);
   if (to->exit_mark == ring::ExitMark::kNone) {
     to->exit_mark = from.exit_mark;
     to->exit_status = from.exit_status;
@@ -71,7 +79,9 @@ LogTraceBuilder::Ranks LogTraceBuilder::Resolve() {
   };
   std::set<std::string> hosts;
   int32_t most_local = -1;
-  std::map<int64_t, int32_t> rank_of_pid;
+  std::map<std::pair<int64_t, std::string>, int32_t> rank_of_pid;
+  std::set<int32_t> locals;
+  bool local_twice = false;
   for (auto& [key, writer] : writers_) {
     if (writer.rank < 0 && writer.local_rank < 0) writer.rank = rank_of_file(writer.file);
     if (writer.rank < 0) {
@@ -84,20 +94,34 @@ LogTraceBuilder::Ranks LogTraceBuilder::Resolve() {
     }
     if (writer.local_rank >= 0 && !writer.host.empty()) hosts.insert(writer.host);
     most_local = std::max(most_local, writer.local_rank);
-    if (writer.rank >= 0 && writer.pid > 0) rank_of_pid[writer.pid] = writer.rank;
+    if (writer.rank < 0 && writer.local_rank >= 0) {
+      local_twice |= !locals.insert(writer.local_rank).second;
+    }
+    if (writer.rank >= 0 && writer.pid > 0) rank_of_pid[{writer.pid, writer.host}] = writer.rank;
   }
   // On one node, the local rank is the rank.
-  const bool one_node = hosts.size() <= 1 && size_ <= most_local + 1;
+  const auto most_stated = std::max_element(sizes_.begin(), sizes_.end(),
+                                            [](auto& a, auto& b) { return a.second < b.second; });
+  if (size_ < 0 && most_stated != sizes_.end()) size_ = most_stated->first;
+  const bool one_node = hosts.size() <= 1 && size_ <= most_local + 1 && !local_twice;
   std::set<int64_t> devices;
   bool by_device = true;
   for (auto& [key, writer] : writers_) {
-    if (writer.rank < 0 && rank_of_pid.contains(writer.pid)) writer.rank = rank_of_pid[writer.pid];
+    // A report on a process may not name its host.
+    const auto of_pid = rank_of_pid.lower_bound({writer.pid, writer.host});
+    if (writer.rank < 0 && of_pid != rank_of_pid.end() && of_pid->first.first == writer.pid &&
+        (writer.host.empty() || of_pid->first.second == writer.host)) {
+      const auto next = std::next(of_pid);
+      const bool only = next == rank_of_pid.end() || next->first.first != writer.pid;
+      if (only || !writer.host.empty()) writer.rank = of_pid->second;
+    }
     if (writer.rank < 0 && writer.local_rank >= 0 && one_node) writer.rank = writer.local_rank;
     if (writer.communicators.empty()) continue;
     by_device &= writer.rank < 0 && devices.insert(writer.device).second && writer.device >= 0;
   }
   Ranks ranks;
   std::vector<Writer*> unknown;
+  const auto key_of_rank = [](const std::string& key) { return key.starts_with('r'); };
   int32_t highest = -1;
   for (const auto& [key, writer] : writers_) {
     if (writer.prefixed) highest = std::max(highest, writer.rank);
@@ -107,7 +131,13 @@ LogTraceBuilder::Ranks LogTraceBuilder::Resolve() {
       writer.rank = static_cast<int32_t>(std::min<int64_t>(writer.device, kMaxRanks - 1));
     }
     // Lines of several ranks that were written at once may make one number of two.
-    const bool doubtful = writer.by_group && highest >= 0 && writer.rank > highest;
+    const bool merged = writer.by_group && highest >= 0 && writer.rank > highest;
+    // Ordinary text may look like the prefix of a launcher, which all lines have.
+    const File& file = files_[writer.file];
+    const bool no_prefix = writer.rank >= 0 && writer.weak && writer.local_rank < 0 &&
+                           writer.pid < 0 && key_of_rank(key) &&
+                           (highest >= 0 || file.weak * 2 < file.lines);
+    const bool doubtful = merged || no_prefix;
     if (writer.rank < 0 || writer.rank >= static_cast<int32_t>(kMaxRanks) || doubtful) {
       if (writer.exception) unknown.push_back(&writer);
       continue;
@@ -145,17 +175,25 @@ void LogTraceBuilder::DropConsequences(Ranks* ranks) const {
     if (!HasEnded(end) || writer.exception) continue;
     const bool aborts =
         end.how == ProcessEnd::How::kSignaled && (end.status == SIGABRT || end.status == SIGTERM);
-    const auto after = [&end](int64_t order) { return order >= 0 && end.order > order; };
     // The launcher's report of a kill or crash comes after what the others say of it.
     const bool killed = end.how == ProcessEnd::How::kSignaled && end.parent_saw;
-    const bool later = after(first_wait_order_) && !end.oom_killed && !killed;
-    if (waits || later || after(job_ended_order_) || (first_wait_order_ >= 0 && aborts)) end = {};
+    // Between files without times, what came first is not known.
+    const bool maybe_later = first_wait_.order >= 0 && !writer.ended.IsBefore(first_wait_);
+    const bool later = maybe_later && !end.oom_killed && !killed;
+    const bool stopped = job_ended_.IsBefore(writer.ended);
+    if (waits || later || stopped || (first_wait_.order >= 0 && aborts)) end = {};
+    if (end.how == ProcessEnd::How::kUnknown) writer.ended = {};
   }
-  // A text that the job prints may look like a launcher's.
+  // A text that the job prints may look like a launcher's: the rank goes on, or, where lines have
+  // no writer, many of them follow for minutes.
   constexpr int64_t kWentOnNs = 300'000'000'000;
-  const bool went_on = last_end_ns_ != kNoTime && last_plain_ns_ - last_end_ns_ > kWentOnNs;
+  constexpr int kManyLines = 20;
+  const bool job_went_on = last_end_ns_ != kNoTime && lines_after_end_ >= kManyLines &&
+                           last_plain_ns_ - last_end_ns_ > kWentOnNs;
   for (auto& [rank, writer] : *ranks) {
-    if (went_on && writer.end.at_ns == kNoTime) {
+    const bool went_on = writer.lines_after_end > kLinesOfAnEnd && last_end_ns_ != kNoTime &&
+                         writer.plain_ns - last_end_ns_ > kWentOnNs;
+    if ((went_on || job_went_on) && writer.end.at_ns == kNoTime) {
       writer.end = {};
       writer.exit_mark = ring::ExitMark::kNone;
       writer.ended_by.reset();
@@ -167,9 +205,9 @@ void LogTraceBuilder::DropConsequences(Ranks* ranks) const {
     }
   }
   for (auto& [rank, writer] : *ranks) {
-    if (std::find(failed_nodes_.begin(), failed_nodes_.end(), writer.host) == failed_nodes_.end()) {
-      continue;
-    }
+    const auto node = node_facts_.find(writer.host);
+    if (writer.host.empty() || node == node_facts_.end()) continue;
+    AddQuote(&writer, node->second, "", 0);
     writer.end = {};
     writer.end.how = ProcessEnd::How::kVanished;
     writer.end.with_node = true;
@@ -335,6 +373,14 @@ class LogTraceBuilder::Assembly {
       base = std::max(base, caller.calls->first_count);
       if (caller.calls->rank >= 0 && !ranks.insert(caller.calls->rank).second) return false;
     }
+    // Where each call has the next number, a missing number is a line that was lost.
+    for (const Caller& caller : *callers) {
+      const Calls& calls = *caller.calls;
+      if (calls.counts_rise && calls.made > 1 &&
+          calls.last_count - calls.first_count + 1 != static_cast<int64_t>(calls.made)) {
+        return false;
+      }
+    }
     if (from_start) return true;
     for (Caller& caller : *callers) {
       Calls& calls = *caller.calls;
@@ -450,13 +496,7 @@ class LogTraceBuilder::Assembly {
       text += fmt::format("{}{} {} in #{}", text.empty() ? "" : ", ", RanksPhrase(ranks),
                           Verb(ranks, "waits", "wait"), number);
     }
-    LogLine line;
-    const Quote& quote = writers_[members.front().process]->quotes.front();
-    line.file = builder_.files_[quote.file].path;
-    line.line = quote.line;
-    line.text = quote.text;
-    line.statement = fmt::format("the ranks of {} are out of step: {}", name, text);
-    trace_.log_lines.insert(trace_.log_lines.begin(), std::move(line));
+    AddStatement(members, fmt::format("the ranks of {} are out of step: {}", name, text));
     return true;
   }
 
@@ -481,15 +521,20 @@ class LogTraceBuilder::Assembly {
     for (const MemberOfGroup& member : members)
       ranks.push_back(trace_.processes[member.process].rank);
     const Wait& wait = members.front().position->waits.begin()->second;
-    LogLine line;
+    AddStatement(
+        members,
+        fmt::format("{} {} in {} #{} of group {}; the log does not say which other ranks are in it",
+                    RanksPhrase(ranks), Verb(ranks, "waits", "wait"),
+                    wait.operation.empty() ? "operation" : wait.operation, wait.number, name));
+  }
+
+  void AddStatement(const std::vector<MemberOfGroup>& members, std::string statement) {
     const Quote& quote = writers_[members.front().process]->quotes.front();
+    LogLine line;
     line.file = builder_.files_[quote.file].path;
     line.line = quote.line;
     line.text = quote.text;
-    line.statement =
-        fmt::format("{} {} in {} #{} of group {}; the log does not say which other ranks are in it",
-                    RanksPhrase(ranks), Verb(ranks, "waits", "wait"),
-                    wait.operation.empty() ? "operation" : wait.operation, wait.number, name);
+    line.statement = std::move(statement);
     trace_.log_lines.insert(trace_.log_lines.begin(), std::move(line));
   }
 
@@ -601,23 +646,23 @@ class LogTraceBuilder::Assembly {
       std::vector<int32_t> expected{lacking};
       for (const uint32_t p : processes) expected.push_back(trace_.processes[p].rank);
       std::sort(expected.begin(), expected.end());
+      constexpr size_t kMaxWaiting = 4096;  // each holds the list
+      if (processes.size() > kMaxWaiting) continue;
       for (const uint32_t p : processes) AddCreation(p, "ncclCommInitRank", expected);
     }
   }
 
   void AddStore() {
     std::vector<int32_t> silent;
-    std::vector<int32_t> all;
     for (size_t rank = 0; rank < trace_.worlds[0].processes.size(); ++rank) {
-      all.push_back(static_cast<int32_t>(rank));
-      if (trace_.worlds[0].processes[rank] == kNoIndex)
+      if (trace_.worlds[0].processes[rank] == kNoIndex) {
         silent.push_back(static_cast<int32_t>(rank));
+      }
     }
     const int64_t lacking = builder_.store_->size - builder_.store_->completed;
-    if (static_cast<int64_t>(silent.size()) != lacking) return;
-    for (uint32_t p = 0; p < writers_.size(); ++p) {
-      AddCreation(p, "init_process_group", all);
-    }
+    constexpr int64_t kMaxSilent = 64;
+    if (static_cast<int64_t>(silent.size()) != lacking || lacking > kMaxSilent) return;
+    for (uint32_t p = 0; p < writers_.size(); ++p) AddCreation(p, "init_process_group", {});
     for (const int32_t rank : silent) AddProcess(rank, nullptr);
   }
 
@@ -626,8 +671,9 @@ class LogTraceBuilder::Assembly {
     creation.key = 1;
     creation.process = process;
     creation.rank = trace_.processes[process].rank;
-    creation.size = static_cast<int32_t>(expected.size());
-    creation.expected = expected;
+    creation.size =
+        expected.empty() ? trace_.worlds[0].size : static_cast<int32_t>(expected.size());
+    creation.expected = expected;  // empty: the whole job
     creation.call = call;
     Arguments arguments;
     arguments.operation = Operation::kNcclCommInitRank;
@@ -680,7 +726,10 @@ void LogTraceBuilder::AddEnds(Trace* trace) {
     const uint32_t p = ProcessOf(*trace, 0, rank);
     if (p == kNoIndex) continue;
     Process& process = trace->processes[p];
-    if (!HasEnded(process.end) && writer.end.parent_saw) process.end = writer.end;
+    if (!HasEnded(process.end) && writer.end.parent_saw) {
+      process.end = writer.end;
+      process.end.order = kNoIndex;  // the other ends have numbers of their own
+    }
     if (process.exception || !writer.exception) continue;
     process.exception = writer.exception;
   }

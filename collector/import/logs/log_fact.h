@@ -17,6 +17,7 @@ enum class Says : uint8_t {
   kLacks,       // it waits in a barrier to which `ranks` have not come
   kMember,      // it is `group_rank` of `size` in the communicator at `address`
   kCall,        // it called `operation` on that communicator; `number` is NCCL's opCount
+  kIgnored,     // the traceback that follows ends nothing
   kTraceback,   // a Python traceback begins
   kStack,       // the stack of the operation that it waits in begins; then: `frames`
   kFrame,       // a frame of one of these
@@ -25,6 +26,7 @@ enum class Says : uint8_t {
   kStopped,     // a launcher ended it because of another end
   kAborted,     // it called MPI_Abort with `exit`
   kMpiError,    // MPI reports an error in `function`; the next two belong to the last one
+  kErrorFatal,  // it ends the rank
   kErrorRank,   // of `rank`
   kErrorClass,  // of class `message`
   kNeedsId,     // it waits in the set-up of a communicator for the first of `ranks`
@@ -57,10 +59,12 @@ struct LogFact {
   uint64_t line = 0;  // 1-based
   std::string text;   // the line, cut; valid UTF-8 without control characters
   int32_t rank = -1;  // in the job
+  bool weak = false;  // by a prefix that ordinary text may have, too: "3: "
   int32_t local_rank = -1;
   std::string host;
   int64_t pid = -1;
   int64_t time_ns = kNoTime;  // CLOCK_REALTIME, by a clock and a time zone that are not known
+  bool yearless = false;      // the year of `time_ns` is not stated: 2000
   // What it states.
   std::string group;    // the same on all its members
   std::string address;  // of a communicator, in its process

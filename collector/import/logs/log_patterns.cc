@@ -16,9 +16,11 @@
 namespace rollcall::logs {
 namespace {
 
-constexpr size_t kMaxRanksListed = 1 << 16;
+constexpr size_t kMaxRanksListed = 1 << 14;
 constexpr size_t kMaxPrefixes = 8;
 constexpr size_t kMaxKnownPrefixes = 1 << 12;
+// What stands farther before a statement is not looked at.
+constexpr size_t kMaxBefore = 2000;
 
 int64_t Number(std::string_view text, int base = 10) {
   int64_t number = -1;
@@ -116,6 +118,7 @@ void StoreEnd(std::string_view how, LogFact* fact) {
 class PartialTime {
  public:
   void SetDate(std::string_view text) {
+    yearless_ = false;
     time_.tm_year = Small(text.substr(0, 4), 1900) - 1900;
     SetMonth(text.substr(5, 2));
     SetDay(text.substr(8, 2));
@@ -127,15 +130,17 @@ class PartialTime {
     time_.tm_min = Small(text.substr(3, 2), 0);
     time_.tm_sec = Small(text.substr(6, 2), 0);
     known_ = true;
+    ns_ = 0;
     int64_t unit = 100'000'000;
     for (size_t i = 9; i < text.size() && unit > 0; ++i, unit /= 10) ns_ += (text[i] - '0') * unit;
   }
-  void StoreIn(int64_t* time_ns) const {
+  void StoreIn(LogFact* fact) const {
     if (!known_ || time_.tm_mday == 0) return;
     std::tm copy = time_;
     const std::time_t seconds = timegm(&copy);
     if (seconds > 0 && seconds < INT64_MAX / 1'000'000'000 - 1) {
-      *time_ns = static_cast<int64_t>(seconds) * 1'000'000'000 + ns_;
+      fact->time_ns = static_cast<int64_t>(seconds) * 1'000'000'000 + ns_;
+      fact->yearless = yearless_;
     }
   }
 
@@ -143,6 +148,7 @@ class PartialTime {
   std::tm time_ = {.tm_year = 100};
   int64_t ns_ = 0;
   bool known_ = false;
+  bool yearless_ = true;
 };
 
 using Store = void (*)(std::string_view value, LogFact* fact, PartialTime* time);
@@ -286,7 +292,7 @@ std::optional<size_t> LogPatterns::Match(std::string_view line, const KeyFound& 
     const std::optional<size_t> end =
         pattern.expression.Match(line, key.at, RE2::ANCHOR_START, &found, &time);
     if (!end) continue;
-    time.StoreIn(&found.time_ns);
+    time.StoreIn(&found);
     found.says = pattern.says;
     *fact = std::move(found);
     return end;
@@ -323,11 +329,12 @@ size_t LogPatterns::ReadPrefixes(std::string_view line, LogFact* fact) {
       break;
     }
   }
-  time.StoreIn(&fact->time_ns);
+  time.StoreIn(fact);
   return at;
 }
 
 const LogPatterns::Prefix& LogPatterns::PrefixOf(std::string_view before) {
+  before = before.substr(before.size() - std::min(before.size(), kMaxBefore));
   if (known_.size() >= kMaxKnownPrefixes) known_.clear();
   std::unique_ptr<Prefix>& known = known_[std::string(before)];
   if (known != nullptr) return *known;

@@ -18,6 +18,9 @@ constexpr int kMaxStackLines = 2000;
 // After an exception, Python says within so many lines that it was raised while another one was
 // handled.
 constexpr int kMaxChainLines = 3;
+// Lines of other writers may stand between.
+constexpr uint64_t kMaxLinesBetween = 200;
+constexpr int kMaxStatementsOfALine = 64;
 
 uint64_t CountLines(std::string_view text) {
   // memchr() looks at many bytes at once, which std::count() does not in an ordinary build.
@@ -51,7 +54,8 @@ bool IsOf(const LogFact& line, const LogFact& fact) {
          (line.host.empty() || line.host == fact.host) && (line.pid < 0 || line.pid == fact.pid);
 }
 bool HasWriter(const LogFact& fact) {
-  return fact.rank >= 0 || fact.local_rank >= 0 || !fact.host.empty() || fact.pid >= 0;
+  return fact.rank >= 0 || fact.local_rank >= 0 || !fact.host.empty() || fact.pid >= 0 ||
+         fact.group_rank >= 0;
 }
 
 // "ValueError: bad batch", "torch.OutOfMemoryError", "KeyError: 'x'". The type, or "".
@@ -119,6 +123,7 @@ void LogScanner::FeedLines(std::string_view lines) {
   size_t at = 0;
   while (at < lines.size()) {
     const bool in_head = read_ + at < kHeadBytes;
+    CloseOldStacks();
     if (in_head || !stacks_.empty() || !broken_.empty()) {
       at = ReadLine(lines, at, in_head);
       continue;
@@ -146,6 +151,10 @@ void LogScanner::FeedLines(std::string_view lines) {
   }
 }
 
+void LogScanner::CloseOldStacks() {
+  std::erase_if(stacks_, [this](const OpenStack& open) { return open.until < line_; });
+}
+
 size_t LogScanner::ReadLine(std::string_view lines, size_t at, bool any_writer) {
   const size_t end = std::min(lines.find('\n', at), lines.size());
   ++line_;
@@ -170,7 +179,9 @@ void LogScanner::ReadPiece(std::string_view piece, bool any_writer) {
   size_t begin = 0;  // what precedes a match belongs to it, but not what another match has taken
   size_t from = 0;
   bool any = false;
-  while (const auto key = patterns_.FindKey(piece, from)) {
+  for (int count = 0; count < kMaxStatementsOfALine; ++count) {
+    const auto key = patterns_.FindKey(piece, from);
+    if (!key) break;
     LogFact fact;
     from = key->at + key->size;
     const auto end = patterns_.Match(piece.substr(begin), {key->at - begin, key->size}, &fact);
@@ -203,7 +214,6 @@ void LogScanner::ReadBroken(std::string_view piece) {
 void LogScanner::NotePresence(std::string_view piece) {
   LogFact fact;
   patterns_.ReadPrefixes(piece, &fact);
-  if (!HasWriter(fact) && fact.time_ns == kNoTime) return;
   fact.says = Says::kPresent;
   fact.line = line_;
   visit_(fact);
@@ -212,6 +222,11 @@ void LogScanner::NotePresence(std::string_view piece) {
 void LogScanner::Emit(LogFact* fact, std::string_view piece) {
   fact->line = line_;
   fact->text = CleanText(piece, kMaxQuoteBytes, 8);
+  if (fact->says == Says::kIgnored) {
+    ignore_next_ = true;
+    return;
+  }
+  if (fact->says == Says::kTraceback && std::exchange(ignore_next_, false)) return;
   if (fact->says != Says::kTraceback && fact->says != Says::kStack) return visit_(*fact);
   LogFact whole = std::move(*fact);
   for (auto it = stacks_.begin(); it != stacks_.end(); ++it) {
@@ -221,7 +236,7 @@ void LogScanner::Emit(LogFact* fact, std::string_view piece) {
     break;
   }
   if (stacks_.size() >= kMaxStacks) stacks_.pop_front();
-  stacks_.push_back({std::move(whole)});
+  stacks_.push_back({.fact = std::move(whole), .until = line_ + kMaxLinesBetween});
 }
 
 // Whether the piece belongs to a stack.
@@ -240,6 +255,7 @@ bool LogScanner::ContinueStack(std::string_view piece) {
   }
   const auto close = [&] { stacks_.erase(std::next(stack).base()); };
   LogFact& fact = stack->fact;
+  stack->until = line_ + kMaxLinesBetween;
   if (++stack->lines > (stack->done ? kMaxChainLines : kMaxStackLines)) {
     close();
     return false;

@@ -39,8 +39,9 @@ class LogScanner {
   // A stack whose frames have not all been read.
   struct OpenStack {
     LogFact fact;
-    int lines = 0;      // read since it began
-    bool done = false;  // the exception was found; what follows may replace it
+    int lines = 0;       // read since it began
+    bool done = false;   // the exception was found; what follows may replace it
+    uint64_t until = 0;  // no line after this one belongs to it
   };
 
   void FeedLines(std::string_view lines);
@@ -48,6 +49,7 @@ class LogScanner {
   size_t ReadLine(std::string_view lines, size_t at, bool any_writer);
   void ReadPiece(std::string_view piece, bool any_writer);
   void ReadBroken(std::string_view piece);
+  void CloseOldStacks();
   bool ContinueStack(std::string_view piece);
   void NotePresence(std::string_view piece);
   void Emit(LogFact* fact, std::string_view piece);
@@ -61,6 +63,7 @@ class LogScanner {
   std::string tail_;        // the last lines that were searched for keys only
   uint64_t tail_line_ = 0;  // number of the line before them
   std::deque<OpenStack> stacks_;
+  bool ignore_next_ = false;  // the next traceback ends nothing
   std::string broken_;  // the last line, if it has a key and what follows may stand in the next one
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "collector/import/logs/log_operations.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/signal_name.h"
+#include "proto/datatypes.h"
 #include "proto/operations.h"
 
 namespace rollcall::logs {
@@ -20,7 +22,8 @@ namespace {
 
 constexpr size_t kMaxWaits = 64;
 constexpr size_t kMaxQuotes = 6;
-constexpr int64_t kMaxRanksOfRas = 1 << 16;
+constexpr int64_t kMaxRanksOfRas = 1 << 13;
+constexpr size_t kMaxNodes = 1 << 12;
 
 bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> begins) {
   return std::any_of(begins.begin(), begins.end(),
@@ -54,18 +57,13 @@ bool IsConsequence(const LogFact& exception) {
 }
 
 DatatypeInfo NcclDatatype(int64_t number) {
-  struct Row {
-    const char* name;
-    uint64_t bytes;
-  };
-  constexpr Row kRows[] = {{"ncclInt8", 1},    {"ncclUint8", 1},   {"ncclInt32", 4},
-                           {"ncclUint32", 4},  {"ncclInt64", 8},   {"ncclUint64", 8},
-                           {"ncclFloat16", 2}, {"ncclFloat32", 4}, {"ncclFloat64", 8},
-                           {"ncclBfloat16", 2}};
+  constexpr int64_t kFirst = static_cast<int64_t>(BasicType::kncclInt8);
   DatatypeInfo info;
-  const bool known = number >= 0 && number < static_cast<int64_t>(std::size(kRows));
-  info.name = known ? kRows[number].name : fmt::format("NCCL type {}", number);
-  info.bytes = known ? kRows[number].bytes : 0;
+  const bool may_be = number >= 0 && number < 20;
+  const BasicTypeInfo basic =
+      FindBasicType(static_cast<uint16_t>(may_be ? kFirst + number : kFirst + 20));
+  info.name = basic.number == 0 ? fmt::format("NCCL type {}", number) : std::string(basic.name);
+  info.bytes = basic.bytes;
   info.signature = static_cast<uint64_t>(number) + 2;
   return info;
 }
@@ -119,23 +117,26 @@ LogTraceBuilder::Writer* LogTraceBuilder::WriterOf(const LogFact& fact) {
   } else if (fact.local_rank >= 0) {
     key = fmt::format("f{} l{} {}", file, fact.local_rank, fact.host);
   } else if (fact.pid >= 0) {
-    const auto known = pids_.find(fact.pid);
+    const auto known = pids_.find({fact.pid, fact.host});
     key = known != pids_.end() ? known->second : fmt::format("p{} {}", fact.pid, fact.host);
   } else {
     key = fmt::format("f{} {}", file, fact.host);
   }
   if (writers_.size() >= kMaxWriters && !writers_.contains(key)) return nullptr;
-  Writer& writer = writers_[key];
+  const auto [entry, added] = writers_.try_emplace(key);
+  Writer& writer = entry->second;
   writer.file = file;
   if (rank >= 0) writer.rank = rank;
+  if (added) writer.by_group = rank >= 0 && fact.rank < 0;
   writer.by_group &= fact.rank < 0;
+  writer.weak &= rank < 0 || fact.weak;
   writer.prefixed |= fact.rank >= 0 && fact.says == Says::kWaits;
   if (fact.local_rank >= 0) writer.local_rank = fact.local_rank;
   if (!fact.host.empty()) writer.host = fact.host;
   if (fact.device >= 0) writer.device = fact.device;
   if (fact.pid > 0) {
     writer.pid = fact.pid;
-    pids_[fact.pid] = key;
+    pids_[{fact.pid, fact.host}] = key;
   }
   writer.last_ns = std::max(writer.last_ns, fact.time_ns);
   return &writer;
@@ -147,11 +148,48 @@ LogTraceBuilder::Writer* LogTraceBuilder::WriterOfRank(int32_t rank) {
   return rank < 0 ? nullptr : WriterOf(fact);
 }
 
-LogTraceBuilder::Writer* LogTraceBuilder::WriterOfPid(int64_t pid) {
-  const auto known = pids_.find(pid);
-  if (known == pids_.end()) return nullptr;
-  const auto writer = writers_.find(known->second);
-  return writer == writers_.end() ? nullptr : &writer->second;
+// A number without a host is that of the only process that has it.
+LogTraceBuilder::Writer* LogTraceBuilder::WriterOfPid(int64_t pid, const std::string& host) {
+  Writer* found = nullptr;
+  for (auto it = pids_.lower_bound({pid, ""}); it != pids_.end() && it->first.first == pid; ++it) {
+    if (!host.empty() && !it->first.second.empty() && it->first.second != host) continue;
+    const auto writer = writers_.find(it->second);
+    if (writer == writers_.end() || &writer->second == found) continue;
+    if (found != nullptr) return nullptr;
+    found = &writer->second;
+  }
+  return found;
+}
+
+bool LogTraceBuilder::Moment::IsBefore(const Moment& other) const {
+  if (order < 0 || other.order < 0) return false;
+  if (ns != kNoTime && other.ns != kNoTime) return ns < other.ns;
+  return file == other.file && order < other.order;
+}
+
+LogTraceBuilder::Moment LogTraceBuilder::Now(const LogFact& fact) {
+  return {static_cast<uint32_t>(files_.size() - 1), order_++, fact.time_ns};
+}
+
+void LogTraceBuilder::NoteWait(const LogFact& fact) {
+  const Moment now = Now(fact);
+  if (first_wait_.order < 0 || now.IsBefore(first_wait_)) first_wait_ = now;
+}
+
+// What a rank prints after an exception or an end shows that it went on.
+void LogTraceBuilder::NotePlainLine(Writer* writer, const LogFact& fact) {
+  File& file = files_.back();
+  ++file.lines;
+  file.weak += fact.weak ? 1 : 0;
+  last_plain_ns_ = std::max(last_plain_ns_, fact.time_ns);
+  const bool known = fact.rank >= 0 || fact.local_rank >= 0 || fact.pid >= 0;
+  if (!known && last_end_ns_ != kNoTime) ++lines_after_end_;
+  if (writer == nullptr) return;
+  writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
+  if (writer->ended.order >= 0) ++writer->lines_after_end;
+  const bool later = writer->exception && writer->exception_file == files_.size() - 1 &&
+                     fact.line > writer->exception_line;
+  if (later) ++writer->lines_after_exception;
 }
 
 void LogTraceBuilder::AddQuote(Writer* writer, const LogFact& fact, const std::string& group,
@@ -170,9 +208,14 @@ void LogTraceBuilder::Restart() {
   pids_.clear();
   statements_.clear();
   store_.reset();
+  ras_.clear();
+  node_facts_.clear();
   worker_ = error_ = abort_ = {};
-  in_worker_ = false;
-  first_wait_order_ = job_ended_order_ = -1;
+  in_worker_ = out_of_memory_ = false;
+  first_wait_ = job_ended_ = {};
+  last_end_ns_ = kNoTime;
+  lines_after_end_ = 0;
+  calls_kept_ = 0;
 }
 
 void LogTraceBuilder::AddStatement(const LogFact& fact, std::string statement) {
@@ -188,11 +231,22 @@ void LogTraceBuilder::AddStatement(const LogFact& fact, std::string statement) {
 }
 
 void LogTraceBuilder::Add(const LogFact& fact) {
+  if (fact.time_ns != kNoTime && !fact.yearless) {
+    const time_t seconds = fact.time_ns / 1'000'000'000;
+    std::tm parts = {};
+    gmtime_r(&seconds, &parts);
+    std::tm year = {.tm_mday = 1, .tm_year = parts.tm_year};
+    constexpr int64_t kYear2000 = 946'684'800;
+    year_ns_ = (timegm(&year) - kYear2000) * 1'000'000'000;
+  } else if (fact.time_ns != kNoTime && year_ns_ != 0) {
+    LogFact dated = fact;
+    dated.time_ns += year_ns_;
+    dated.yearless = false;
+    return Add(dated);
+  }
   last_ns_ = std::max(last_ns_, fact.time_ns);
-  if (fact.says == Says::kPresent) last_plain_ns_ = std::max(last_plain_ns_, fact.time_ns);
-  has_facts_ |= fact.says != Says::kPresent && fact.says != Says::kJobEnded;
   if (fact.size > 0 && fact.says == Says::kPresent) {
-    size_ = std::max(size_, std::min<int64_t>(fact.size, kMaxRanks));
+    ++sizes_[std::min<int64_t>(fact.size, kMaxRanks)];
   }
   const auto each = [&](auto&& visit) {
     if (fact.ranks.empty()) return visit(WriterOf(fact));
@@ -207,7 +261,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       AddLacking(fact);
       break;
     case Says::kNeedsId:
-      if (first_wait_order_ < 0) first_wait_order_ = order_++;
+      NoteWait(fact);
       if (Writer* writer = WriterOf(fact)) {
         writer->lacks_id_of = fact.ranks.empty() ? 0 : fact.ranks.front();
         AddQuote(writer, fact, "", 0);
@@ -237,27 +291,23 @@ void LogTraceBuilder::Add(const LogFact& fact) {
     case Says::kAborted:
     case Says::kErrorRank:
     case Says::kErrorClass:
+    case Says::kErrorFatal:
     case Says::kMpiError:
     case Says::kWorker:
       AddWorker(fact);
       break;
     case Says::kOutOfMemory:
       out_of_memory_ = true;
-      if (Writer* writer = WriterOfPid(fact.pid)) {
+      if (Writer* writer = WriterOfPid(fact.pid, fact.host)) {
         AddEnd(writer, fact);
         writer->end.oom_killed = true;
       }
       break;
     case Says::kJobEnded:
-      if (job_ended_order_ < 0 && !fact.message.starts_with("NODE FAILURE")) {
-        job_ended_order_ = order_++;
-      }
+      if (job_ended_.order < 0 && !fact.message.starts_with("NODE FAILURE")) job_ended_ = Now(fact);
       break;
     case Says::kNode:
-      failed_nodes_.push_back(fact.host);
-      for (auto& [key, writer] : writers_) {
-        if (writer.host == fact.host) AddQuote(&writer, fact, "", 0);
-      }
+      if (node_facts_.size() < kMaxNodes) node_facts_.emplace(fact.host, fact);
       AddStatement(
           fact,
           fmt::format("the node {} failed; the log does not say which ranks ran there", fact.host));
@@ -274,7 +324,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       AddRas(fact);
       break;
     case Says::kStatement:
-      if (first_wait_order_ < 0) first_wait_order_ = order_++;
+      NoteWait(fact);
       AddStatement(fact, fmt::format("NCCL says: {}", fact.message));
       break;
     case Says::kStore:
@@ -282,7 +332,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       size_ = std::max(size_, std::min<int64_t>(fact.size, kMaxRanks));
       [[fallthrough]];
     case Says::kGaveUp:
-      if (first_wait_order_ < 0) first_wait_order_ = order_++;
+      NoteWait(fact);
       AddStatement(fact, "operations timed out; the log does not say which rank did not come");
       break;
     case Says::kFolded:
@@ -295,14 +345,14 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       break;
     }
     case Says::kDevice:
-      if (Writer* writer = WriterOfPid(fact.pid)) AddQuote(writer, fact, "", 0);
+      if (Writer* writer = WriterOfPid(fact.pid, fact.host)) AddQuote(writer, fact, "", 0);
       break;
+    case Says::kIgnored:
     case Says::kTraceback:
     case Says::kFrame:
       break;
     case Says::kPresent:
-      if (Writer* writer = WriterOf(fact))
-        writer->lines_after_exception += writer->exception ? 1 : 0;
+      NotePlainLine(WriterOf(fact), fact);
       break;
   }
 }
@@ -319,7 +369,7 @@ void LogTraceBuilder::AddWait(Writer* writer, const LogFact& fact) {
   }
   if (!writer->groups.contains(group) && writer->groups.size() >= kMaxGroups) return;
   Position& position = writer->groups[group];
-  if (first_wait_order_ < 0) first_wait_order_ = order_++;
+  NoteWait(fact);
   if (fact.group_rank >= 0) position.group_rank = fact.group_rank;
   position.enqueued = std::max(position.enqueued, fact.enqueued);
   position.completed = std::max(position.completed, fact.completed);
@@ -376,6 +426,7 @@ void LogTraceBuilder::TakeRas() {
   const bool first_behind = last.classes[0].number < last.classes[1].number;
   const RasClass& behind = last.classes[first_behind ? 0 : 1];
   const RasClass& ahead = last.classes[first_behind ? 1 : 0];
+  if (std::max(behind.many, ahead.many) > kMaxRanksOfRas) return;
   const int64_t size = behind.many + ahead.many;
   const bool listed = static_cast<int64_t>(behind.ranks.size()) == behind.many;
   if (!listed || behind.many * 2 > size || size > kMaxRanksOfRas) {
@@ -465,6 +516,8 @@ void LogTraceBuilder::AddCall(Writer* writer, const LogFact& fact) {
   if (calls == nullptr) return;
   if (calls->size < 0 && fact.size > 0) calls->size = std::min<int64_t>(fact.size, kMaxRanks);
   if (calls->made == 0) calls->first_count = fact.number;
+  calls->counts_rise &= fact.number > calls->last_count;
+  calls->last_count = fact.number;
   Arguments arguments;
   arguments.operation = operation;
   arguments.send_count = static_cast<uint64_t>(std::max<int64_t>(fact.send_count, 0));
@@ -496,7 +549,7 @@ void LogTraceBuilder::AddCall(Writer* writer, const LogFact& fact) {
 }
 
 void LogTraceBuilder::AddEnd(Writer* writer, const LogFact& fact) {
-  if (writer == nullptr) return;
+  if (writer == nullptr || fact.exit == 0) return;
   ProcessEnd& end = writer->end;
   if (HasEnded(end) && !(end.by_launcher && fact.says == Says::kEnded)) return;  // the first one
   const bool stopped = fact.says == Says::kStopped || fact.signal == SIGTERM;
@@ -508,8 +561,11 @@ void LogTraceBuilder::AddEnd(Writer* writer, const LogFact& fact) {
   end.oom_killed |= fact.out_of_memory;
   end.parent_saw = !stopped;
   end.at_ns = fact.time_ns;
-  end.order = static_cast<uint32_t>(order_++);
+  writer->ended = Now(fact);
+  writer->lines_after_end = 0;
+  end.order = static_cast<uint32_t>(writer->ended.order);
   last_end_ns_ = last_ns_;
+  lines_after_end_ = 0;
   if (!stopped) AddQuote(writer, fact, "", 0);
 }
 
@@ -523,6 +579,8 @@ void LogTraceBuilder::AddException(Writer* writer, const LogFact& fact) {
   exception.at_ns = fact.time_ns;
   writer->exception = std::move(exception);
   writer->exception_frames = fact.frames;
+  writer->exception_file = static_cast<uint32_t>(files_.size() - 1);
+  writer->exception_line = fact.line;
   writer->lines_after_exception = 0;
   AddQuote(writer, fact, "", 0);
 }
@@ -536,7 +594,7 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
     if (Writer* writer = WriterOfRank(report->rank)) {
       if (report->pid > 0) {
         writer->pid = report->pid;
-        pids_[report->pid] = fmt::format("r{}", report->rank);
+        pids_[{report->pid, report->host}] = fmt::format("r{}", report->rank);
       }
       if (!report->host.empty()) writer->host = report->host;
       writer->end = {};  // what was said of its process before is this end
@@ -577,7 +635,10 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
   if (fact.says == Says::kMpiError) error_ = fact;
   if (fact.says == Says::kErrorRank) error_.rank = fact.rank;
   if (fact.says == Says::kErrorClass || !fact.message.empty()) error_.message = fact.message;
-  Writer* writer = WriterOfRank(error_.rank);
+  // MPICH says in one line that the error ends the rank.
+  const bool fatal = fact.says == Says::kErrorFatal ||
+                     (fact.says == Says::kMpiError && fact.rank >= 0 && !fact.message.empty());
+  Writer* writer = fatal ? WriterOfRank(error_.rank) : nullptr;
   if (writer == nullptr || error_.message.empty()) return;
   const auto known = std::find_if(
       std::begin(kErrorClasses), std::end(kErrorClasses), [this](const ErrorClassInfo& info) {
@@ -590,7 +651,8 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
   if (!HasEnded(writer->end)) {
     writer->end.how = ProcessEnd::How::kExited;
     writer->end.status = 1;
-    writer->end.order = static_cast<uint32_t>(order_++);
+    writer->ended = Now(fact);
+    writer->end.order = static_cast<uint32_t>(writer->ended.order);
   }
   AddQuote(writer, error_, "", 0);
 }

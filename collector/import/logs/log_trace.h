@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/import/interner.h"
@@ -17,8 +18,8 @@
 namespace rollcall::logs {
 
 // At most so many writers, and groups and communicators of a writer; what exceeds them is left out.
-inline constexpr size_t kMaxWriters = size_t{1} << 17;
-inline constexpr size_t kMaxGroups = 256;
+inline constexpr size_t kMaxWriters = size_t{1} << 16;
+inline constexpr size_t kMaxGroups = 64;
 // The last calls of a process on a communicator that are kept: fewer if there are many.
 inline constexpr size_t kMaxCalls = 8192;
 inline constexpr size_t kMaxCallsInAll = size_t{1} << 20;
@@ -51,8 +52,6 @@ class LogTraceBuilder {
   void BeginFile(const std::string& path, const std::string& directory, const std::string& name);
   void Add(const LogFact& fact);
 
-  // Whether any line states more than that a rank exists.
-  bool HasFacts() const { return has_facts_; }
   // The job, if no rings or dumps are of it. Empty if nothing is known. Call one of these two,
   // once.
   Trace Finish();
@@ -60,6 +59,15 @@ class LogTraceBuilder {
   void AddEnds(Trace* trace);
 
  private:
+  // When something was stated: as a time, and in the order of the lines of a file.
+  struct Moment {
+    uint32_t file = 0;
+    int64_t order = -1;  // -1: never
+    int64_t ns = kNoTime;
+
+    // Unknown if they are of two files and one has no time.
+    bool IsBefore(const Moment& other) const;
+  };
   struct Quote {
     uint32_t file = 0;
     uint64_t line = 0;
@@ -90,13 +98,15 @@ class LogTraceBuilder {
     int64_t size = -1;
     uint64_t made = 0;
     int64_t first_count = -1;  // opCount of the first call
+    int64_t last_count = -1;
+    bool counts_rise = true;  // each is larger than the one before
     std::deque<Event> last;
     int64_t last_ns = kNoTime;
     Quote quote;
   };
   struct Writer {
     int32_t rank = -1;
-    bool by_group = true;   // only the rank in the default group was stated
+    bool by_group = false;  // `rank` is the rank in the default group; no prefix has stated it
     bool prefixed = false;  // a line that states what it waits in begins with its rank
     int32_t local_rank = -1;
     uint32_t file = 0;
@@ -108,8 +118,15 @@ class LogTraceBuilder {
     std::vector<Calls> communicators;
     std::optional<UncaughtException> exception;
     std::vector<LogFrame> exception_frames;
+    bool weak = true;  // only prefixes that any text may have name its rank
+    uint32_t exception_file = 0;
+    uint64_t exception_line = 0;
     int lines_after_exception = 0;
+    // Lines since its end was stated, and the time of the last one.
+    int lines_after_end = 0;
+    int64_t plain_ns = kNoTime;
     ProcessEnd end;
+    Moment ended;
     ring::ExitMark exit_mark = ring::ExitMark::kNone;
     int exit_status = 0;
     std::optional<ErrorClass> ended_by;
@@ -121,6 +138,8 @@ class LogTraceBuilder {
     std::string path;
     std::string series;  // its path without its number
     int32_t number = -1;
+    uint64_t lines = 0;  // that were read
+    uint64_t weak = 0;   // of these, with a prefix that ordinary text may have, too
   };
   using Ranks = std::map<int32_t, Writer>;
   class Assembly;
@@ -143,7 +162,10 @@ class LogTraceBuilder {
 
   Writer* WriterOf(const LogFact& fact);
   Writer* WriterOfRank(int32_t rank);
-  Writer* WriterOfPid(int64_t pid);
+  Writer* WriterOfPid(int64_t pid, const std::string& host);
+  Moment Now(const LogFact& fact);
+  void NotePlainLine(Writer* writer, const LogFact& fact);
+  void NoteWait(const LogFact& fact);
   void AddWait(Writer* writer, const LogFact& fact);
   void AddLacking(const LogFact& fact);
   void AddCall(Writer* writer, const LogFact& fact);
@@ -163,20 +185,23 @@ class LogTraceBuilder {
 
   std::vector<File> files_;
   std::map<std::string, Writer> writers_;  // by what identifies them
-  std::map<int64_t, std::string> pids_;    // writers by their process
+  // Writers by the host of their process, which may be unknown, and its number.
+  std::map<std::pair<int64_t, std::string>, std::string> pids_;
   Trace trace_;
   Interner interner_;
-  int64_t size_ = -1;
+  int64_t size_ = -1;             // of the job, from statements that are no ordinary text
+  std::map<int64_t, int> sizes_;  // from others: how often each was stated
+  int64_t year_ns_ = 0;           // what times without a year lack
   int64_t last_ns_ = kNoTime;
   int64_t last_plain_ns_ = kNoTime;  // of lines that state nothing
-  bool has_facts_ = false;
   bool has_mpi_ = false;
   bool folded_ = false;  // lines of other ranks were left out
   int64_t order_ = 0;
   int64_t last_end_ns_ = kNoTime;  // the time when an end was stated, as far as lines before it say
-  int64_t first_wait_order_ = -1;
-  int64_t job_ended_order_ = -1;  // a user or the batch system ended it
-  std::vector<std::string> failed_nodes_;
+  Moment first_wait_;
+  Moment job_ended_;         // by a user or the batch system
+  int lines_after_end_ = 0;  // as for a writer, of lines whose writer is not known
+  std::map<std::string, LogFact> node_facts_;  // by the node that failed
   std::vector<RasAnswer> ras_;
   std::optional<LogFact> store_;     // so many of `size` ranks came to the store: `completed`
   std::vector<LogLine> statements_;  // without a process
