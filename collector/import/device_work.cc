@@ -70,7 +70,7 @@ class StreamSimulator {
   // The n-th send from one member to another meets the n-th receive there.
   void MakeMeetings() {
     std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index;
-    std::map<std::tuple<uint32_t, int32_t, int32_t, bool>, uint64_t> messages;
+    std::map<std::tuple<uint32_t, int32_t, int32_t, int32_t, bool>, uint64_t> messages;
     meeting_of_.resize(calls_.size());
     for (uint32_t i = 0; i < calls_.size(); ++i) {
       const DeviceCall& call = calls_[i];
@@ -83,8 +83,10 @@ class StreamSimulator {
         const bool sends = KindOf(call) == Kind::kIsend;
         const int32_t from = sends ? member.rank : peer;
         const int32_t to = sends ? peer : member.rank;
-        const uint64_t nth = ++messages[{member.communicator, from, to, sends}];
-        key = {member.communicator, 0, from, to, nth};
+        // Of a process group: NCCL's communicator (RingReferences::OnCarrier).
+        const int32_t carrier = Args(call).tag2;
+        const uint64_t nth = ++messages[{member.communicator, from, to, carrier, sends}];
+        key = {member.communicator, uint64_t{static_cast<uint32_t>(carrier)} << 32, from, to, nth};
         wanted = from == to ? 1 : 2;
       }
       const auto [entry, added] = index.emplace(key, static_cast<uint32_t>(meetings_.size()));

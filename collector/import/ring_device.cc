@@ -3,6 +3,13 @@
 #include "collector/import/ring_parts.h"
 
 namespace rollcall {
+namespace {
+
+constexpr uint64_t kUnseenStreams = uint64_t{0xc10d} << 48;
+
+bool IsUnseen(const DeviceCall& call) { return call.stream >> 48 == kUnseenStreams >> 48; }
+
+}  // namespace
 
 RingDevice::RingDevice(RingContext* context, std::vector<DeviceCall>* calls,
                        std::vector<HostWait>* waits)
@@ -27,7 +34,16 @@ void RingDevice::ReadMark(const ring::Mark& mark) {
   }
 }
 
+// In the order of the members' other calls, but messages: NCCL gives those to communicators and
+// streams of their own, one for each pair, unless they are batched.
+uint64_t RingDevice::UnseenStream(const ring::Record& record) {
+  if (record.sequence != 0) return kUnseenStreams | record.member;
+  const auto peer = static_cast<uint16_t>(record.root_or_peer + 1);
+  return kUnseenStreams | uint64_t{peer} << 32 | record.member;
+}
+
 void RingDevice::AddCall(const RingCall& call) {
+  context_.process.device = true;
   DeviceCall work;
   work.process = context_.index;
   work.launch = call.launch;
@@ -71,9 +87,39 @@ void RingDevice::AddHostWait(uint64_t request, uint32_t thread) {
   awaited_.emplace(request, thread);
 }
 
+// NCCL's launches have numbers. The calls of process groups of which no launch is seen have none:
+// they get numbers between those, by time.
+void RingDevice::NumberUnseen() {
+  const std::span<DeviceCall> calls = std::span(calls_).subspan(first_);
+  if (std::none_of(calls.begin(), calls.end(), IsUnseen)) return;
+  constexpr int kPlaceBits = 24;
+  std::vector<DeviceCall*> by_time;
+  for (DeviceCall& call : calls) by_time.push_back(&call);
+  std::stable_sort(by_time.begin(), by_time.end(), [](const DeviceCall* a, const DeviceCall* b) {
+    return a->event.start_ns < b->event.start_ns;
+  });
+  uint64_t last = 0;
+  uint64_t place = 0;
+  for (DeviceCall* call : by_time) {
+    if (IsUnseen(*call)) {
+      call->launch = last + std::min(++place, (uint64_t{1} << kPlaceBits) - 1);
+    } else {
+      call->launch <<= kPlaceBits;
+      if (call->launch > last) place = 0;
+      last = std::max(last, call->launch);
+    }
+  }
+  for (HostWait& wait : waits_) {
+    if (wait.process == context_.index) wait.launch <<= kPlaceBits;
+  }
+}
+
 void RingDevice::Finish() {
+  NumberUnseen();
   for (size_t i = awaited_.empty() ? calls_.size() : first_; i < calls_.size(); ++i) {
     const DeviceCall& call = calls_[i];
+    // NCCL's calls have numbers of their own.
+    if (!IsC10dOnDevice(context_.OperationOf(call.event))) continue;
     const auto found = awaited_.find(call.event.request);
     if (found == awaited_.end()) continue;
     HostWait wait;

@@ -19,9 +19,6 @@ void SortStably(std::vector<T>* all, Less less) {
 
 bool Earlier(const RingCall& a, const RingCall& b) { return a.ticks < b.ticks; }
 
-// No stream of a program has it: that of a process group of which no stream is seen.
-constexpr uint64_t kUnseenStream = uint64_t{0xc10d} << 48;
-
 }  // namespace
 
 RingEvents::RingEvents(RingContext* context, RingReferences* references, RingMembers* members,
@@ -36,6 +33,10 @@ RingEvents::RingEvents(RingContext* context, RingReferences* references, RingMem
 bool RingEvents::IsOfGroupOnDevice(const ring::Record& record) const {
   return IsC10d(static_cast<Operation>(record.operation)) &&
          members_.IsGroupOnDevice(record.member);
+}
+
+bool RingEvents::IsUncertain(const ring::Record& record) const {
+  return IsC10d(static_cast<Operation>(record.operation)) && members_.IsUncertain(record.member);
 }
 
 uint16_t RingEvents::NumberOf(const ring::Record& record) const {
@@ -173,7 +174,7 @@ RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t th
   event.detail = record.detail;
   if (IsEnqueued(info) && IsC10dOnDevice(info.operation)) {
     call.launch = record.start_ticks;
-    call.stream = kUnseenStream | record.member;
+    call.stream = RingDevice::UnseenStream(record);
     if (record.sequence == 0) event.detail = record.request;
   } else if (IsEnqueued(info)) {
     call.launch = record.detail;
@@ -193,20 +194,35 @@ RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t th
 // calls of the user's (split_devices.cc takes them out).
 void RingEvents::NoteCarriers(std::vector<RingCall>* calls) {
   RingCall* outer = nullptr;
+  std::vector<uint32_t> collectives;  // of NCCL, inside `outer`
+  const auto finish = [&] {
+    if (outer == nullptr || collectives.size() != 1) return;
+    outer->event.arguments = references_.Completed(outer->event.arguments, collectives.front());
+  };
   for (RingCall& call : *calls) {
     const Operation operation = context_.OperationOf(call.event);
-    if (!call.nested) outer = IsC10dOnDevice(operation) && call.launch != 0 ? &call : nullptr;
+    if (!call.nested) {
+      finish();
+      collectives.clear();
+      const bool carried = IsC10dOnDevice(operation) && call.launch != 0;
+      outer = carried && !members_.IsUncertain(call.uid) ? &call : nullptr;
+    }
     if (outer == nullptr || !call.nested || !IsNccl(operation)) continue;
-    members_.NoteCarrier(call.uid);
+    const uint64_t carrier = members_.NoteCarrier(call.uid);
     if (call.captured) {
       outer->launch = 0;  // complete, as far as this is known
       outer = nullptr;
     } else if (call.launch != 0) {
+      if (call.event.sequence != 0) collectives.push_back(call.event.arguments);
+      if (outer->event.sequence == 0) {
+        outer->event.arguments = references_.OnCarrier(outer->event.arguments, carrier);
+      }
       outer->launch = call.launch;
       outer->stream = call.stream;
       outer->enqueued_by = call.uid;
     }
   }
+  finish();
 }
 
 // A record has the end of the thread's previous call. Calls made inside a call (kNested) end no
@@ -266,7 +282,9 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
   std::vector<RingCall> added;
   for (size_t depth = 0; depth < from.open.size(); ++depth) {
     const ring::Record& record = from.open[depth];
-    if (depth > 0 && IsNccl(static_cast<Operation>(record.operation)) &&
+    const bool uncertain = IsUncertain(from.open[0]);
+    if (depth == 0 && uncertain && from.open.size() > 1) continue;
+    if (depth > 0 && !uncertain && IsNccl(static_cast<Operation>(record.operation)) &&
         IsOfGroupOnDevice(from.open[0])) {
       members_.NoteCarrier(record.member);
       continue;
@@ -294,7 +312,7 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
       open.event = call.event;
       if (numbered) added.push_back(call);
     }
-    AddAwaited(from, record, depth + 1 == from.open.size(), &open);
+    AddAwaited(from, record, IsInnermost(from, depth), &open);
     device_.AddHostWait(record, thread_index);
     for (const uint64_t request : open.requests) {
       if (!on_device_.contains(request)) continue;
@@ -304,6 +322,16 @@ void RingEvents::ReadOpenCalls(const RingThread& from, uint32_t thread_index,
     context_.process.open_calls.push_back(std::move(open));
   }
   calls->insert(calls->end(), added.begin(), added.end());
+}
+
+// In a barrier of NCCL's backend, Work.wait itself waits for the device.
+bool RingEvents::IsInnermost(const RingThread& from, size_t depth) {
+  const auto waits_for_device = [](const ring::Record& inner) {
+    return FindOperation(inner.operation).kind == Kind::kHostWait;
+  };
+  const auto inner = from.open.begin() + static_cast<ptrdiff_t>(depth) + 1;
+  return inner == from.open.end() || (IsC10d(static_cast<Operation>(from.open[depth].operation)) &&
+                                      std::all_of(inner, from.open.end(), waits_for_device));
 }
 
 void RingEvents::AddAwaited(const RingThread& from, const ring::Record& record, bool innermost,

@@ -32,6 +32,17 @@ struct MemberDraft {
   std::vector<ring::RankRun> remote_ranks;
 };
 
+// A process group of torch.distributed whose operations run on devices.
+inline bool IsGroupOnDevices(const MemberDraft& draft) {
+  constexpr uint32_t kBoth = ring::kIsC10d | ring::kIsNccl;
+  return (draft.flags & kBoth) == kBoth;
+}
+// One of which only size and rank are known, so that two groups may look like one: its calls are
+// not judged, and NCCL's below them are.
+inline bool IsUncertainGroup(const MemberDraft& draft) {
+  return IsGroupOnDevices(draft) && (draft.flags & ring::kWeakIdentity) != 0;
+}
+
 // The ranks of `runs`; empty if one of them is negative or too large.
 std::vector<int32_t> ExpandRanks(const std::vector<ring::RankRun>& runs);
 

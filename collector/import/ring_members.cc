@@ -115,13 +115,14 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
   draft.ranks = Runs(recorded.ranks);
   draft.remote_ranks = Runs(recorded.remote_ranks);
 
-  AddCreation(recorded);
+  if (!IsUncertainGroup(draft)) AddCreation(recorded);
   if ((recorded.flags & (ring::kIsNccl | ring::kIsC10d)) != 0) {
     context_.process.without_mpi =
         context_.process.flavor == ring::Flavor::kUnknown && context_.process.thread_level < 0;
   }
   if ((recorded.flags & ring::kIsNccl) != 0) {
-    context_.process.device = true;
+    // init_process_group() makes a group for devices beside Gloo's, which may never be used.
+    if (IsNcclAlone(recorded.flags) || recorded.entered != 0) context_.process.device = true;
     member.stopped = recorded.stopped_launch != 0;
   }
   context_.trace.members.push_back(std::move(member));
@@ -129,14 +130,20 @@ void RingMembers::Add(const ring::Member& recorded, std::vector<MemberDraft>* dr
 }
 
 bool RingMembers::IsGroupOnDevice(uint32_t uid) const {
-  constexpr uint32_t kBoth = ring::kIsC10d | ring::kIsNccl;
   const uint32_t m = Find(uid);
-  return m != kNoIndex && (drafts_[m].flags & kBoth) == kBoth;
+  return m != kNoIndex && IsGroupOnDevices(drafts_[m]);
 }
 
-void RingMembers::NoteCarrier(uint32_t uid) {
+bool RingMembers::IsUncertain(uint32_t uid) const {
   const uint32_t m = Find(uid);
-  if (m != kNoIndex) drafts_[m].carries = true;
+  return m != kNoIndex && IsUncertainGroup(drafts_[m]);
+}
+
+uint64_t RingMembers::NoteCarrier(uint32_t uid) {
+  const uint32_t m = Find(uid);
+  if (m == kNoIndex) return 0;
+  drafts_[m].carries = true;
+  return drafts_[m].key;
 }
 
 void RingMembers::AddCreation(const ring::Member& member) {

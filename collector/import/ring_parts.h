@@ -86,6 +86,11 @@ class RingReferences {
   // `outer` is the word of another thread's path, or 0.
   uint32_t CallPath(uint64_t word, uint32_t outer = 0);
   uint32_t Datatype(uint16_t number);
+  // The arguments of a call of a process group, with what is only known from the one collective of
+  // NCCL that it made.
+  uint32_t Completed(uint32_t arguments, uint32_t of_nccl);
+  // Those of a message: `carrier` identifies the communicator of NCCL on which it is sent.
+  uint32_t OnCarrier(uint32_t arguments, uint64_t carrier);
 
  private:
   uint32_t Counts(uint32_t index);
@@ -128,10 +133,11 @@ class RingMembers {
   // communicator exists.
   void NoteCreation(uint32_t uid, const Event& call);
 
-  // A process group of torch.distributed whose operations run on devices.
+  // IsGroupOnDevices() and IsUncertainGroup() of its draft.
   bool IsGroupOnDevice(uint32_t uid) const;
-  // A call of a process group called this communicator of NCCL.
-  void NoteCarrier(uint32_t uid);
+  bool IsUncertain(uint32_t uid) const;
+  // A call of a process group called this communicator of NCCL. Returns its key; 0: not known.
+  uint64_t NoteCarrier(uint32_t uid);
 
  private:
   std::vector<ring::RankRun> Runs(uint32_t ref);
@@ -158,6 +164,8 @@ class RingDevice {
   void AddHostWait(uint64_t request, uint32_t thread);
   // Call it when all calls are added.
   void Finish();
+  // A stream that no program has, of calls of a process group whose streams are not seen.
+  static uint64_t UnseenStream(const ring::Record& record);
 
  private:
   using Stream = std::pair<uint32_t, uint64_t>;  // the member's uid, and the stream
@@ -168,6 +176,7 @@ class RingDevice {
   };
 
   void ReadMark(const ring::Mark& mark);
+  void NumberUnseen();
 
   RingContext& context_;
   std::vector<DeviceCall>& calls_;
@@ -208,6 +217,8 @@ class RingEvents {
   void AddAwaited(const RingThread& from, const ring::Record& record, bool innermost,
                   OpenCall* open);
   void NoteCarriers(std::vector<RingCall>* calls);
+  bool IsUncertain(const ring::Record& record) const;
+  static bool IsInnermost(const RingThread& from, size_t depth);
   bool IsOfGroupOnDevice(const ring::Record& record) const;
   // What the trace calls the operation of a record.
   uint16_t NumberOf(const ring::Record& record) const;

@@ -42,6 +42,34 @@ uint32_t RingReferences::Arguments(const RingRecord& from, uint16_t operation) {
   return interner_.Arguments(arguments);
 }
 
+uint32_t RingReferences::Completed(uint32_t arguments, uint32_t of_nccl) {
+  rollcall::Arguments all = context_.trace.arguments[arguments];
+  const rollcall::Arguments& below = context_.trace.arguments[of_nccl];
+  const Rule rule = FindOperation(static_cast<uint16_t>(all.operation)).rule;
+  if (rule == Rule::kBarrier ||
+      rule != FindOperation(static_cast<uint16_t>(below.operation)).rule) {
+    return arguments;
+  }
+  if (all.send_datatype == kNoIndex && all.recv_datatype == kNoIndex) {
+    all.send_datatype = below.send_datatype;
+    all.recv_datatype = below.recv_datatype;
+    all.send_count = below.send_count;
+    all.recv_count = below.recv_count;
+    all.send_signature = below.send_signature;
+    all.recv_signature = below.recv_signature;
+  }
+  if (HasRoot(rule) && all.root_or_peer == ring::kNoPeer) all.root_or_peer = below.root_or_peer;
+  if (Reduces(rule) && all.reduce_op == 0) all.reduce_op = below.reduce_op;
+  return interner_.Arguments(all);
+}
+
+uint32_t RingReferences::OnCarrier(uint32_t arguments, uint64_t carrier) {
+  rollcall::Arguments all = context_.trace.arguments[arguments];
+  // It has no second message. NCCL ignores tags.
+  all.tag2 = static_cast<int32_t>(carrier % INT32_MAX);
+  return interner_.Arguments(all);
+}
+
 uint32_t RingReferences::Counts(uint32_t index) {
   return index == kNoIndex ? kNoIndex : interner_.Counts(context_.ring.count_arrays[index]);
 }

@@ -295,6 +295,15 @@ class Unjudged {
     }
   }
 
+  // Process groups that may be several are out in any case (IsUncertainGroup).
+  void NoteUncertain() {
+    uncertain_ = std::any_of(drafts_.begin(), drafts_.end(), IsUncertainGroup);
+    if (!uncertain_) return;
+    trace_.problems.push_back({ProblemCode::kMissingCalls,
+                               "process groups on devices cannot be told apart in this PyTorch: "
+                               "NCCL's calls are diagnosed instead of theirs"});
+  }
+
   // Adds those of process groups, whose calls are what the users made.
   void AddCarriers() {
     for (const MemberDraft& draft : drafts_) {
@@ -304,7 +313,7 @@ class Unjudged {
   }
 
   void TakeOut(std::vector<DeviceCall>* calls) {
-    if (keys_.empty()) return;
+    if (keys_.empty() && !uncertain_) return;
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
       if (Has(m)) TakeOut(m);
     }
@@ -323,7 +332,9 @@ class Unjudged {
   }
 
   bool Has(uint32_t m) const {
-    return m != kNoIndex && IsNcclAlone(drafts_[m].flags) && keys_.contains(drafts_[m].key);
+    if (m == kNoIndex) return false;
+    return IsUncertainGroup(drafts_[m]) ||
+           (IsNcclAlone(drafts_[m].flags) && keys_.contains(drafts_[m].key));
   }
 
   void TakeOut(uint32_t m) {
@@ -333,13 +344,15 @@ class Unjudged {
     member.entered = member.completed = 0;
     member.counted = false;
     // As with a graph, a device of this process may have work that is not recorded.
-    if (!carriers_.contains(drafts_[m].key)) trace_.processes[member.process].graphs = true;
+    const bool recorded = carriers_.contains(drafts_[m].key) || IsUncertainGroup(drafts_[m]);
+    if (!recorded) trace_.processes[member.process].graphs = true;
   }
 
   const std::vector<MemberDraft>& drafts_;
   Trace& trace_;
   std::set<uint64_t> keys_;
   std::set<uint64_t> carriers_;
+  bool uncertain_ = false;
 };
 
 void Enter(uint32_t world, const std::vector<uint32_t>& by_rank, Trace* trace) {
@@ -382,8 +395,9 @@ void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
     Splitter(process, std::move(members), drafts, trace, calls_of[process], waits_of[process])
         .Split();
   }
-  unjudged.AddUncounted();
   unjudged.AddCarriers();
+  unjudged.AddUncounted();
+  unjudged.NoteUncertain();
   unjudged.TakeOut(calls);
   std::erase_if(*waits, [](const HostWait& wait) { return wait.process == kNoIndex; });
 }

@@ -5,8 +5,7 @@ namespace c10d {
 
 PrefixStore::PrefixStore(std::string prefix, c10::intrusive_ptr<Store> below)
     : prefix_(std::move(prefix)) {
-  const auto* parent = dynamic_cast<const PrefixStore*>(below.get());
-  if (parent != nullptr) prefix_ = parent->Prefix() + "/" + prefix_;
+  if (const std::string parent = below->Prefix(); !parent.empty()) prefix_ = parent + "/" + prefix_;
 }
 PrefixStore::~PrefixStore() = default;
 

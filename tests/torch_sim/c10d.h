@@ -117,12 +117,15 @@ struct BroadcastOptions {
 struct AllgatherOptions {};
 struct BarrierOptions {};
 
-class Store : public c10::intrusive_ptr_target {};
+class Store : public c10::intrusive_ptr_target {
+ public:
+  virtual std::string Prefix() const { return {}; }  // with those below
+};
 class PrefixStore : public Store {
  public:
   PrefixStore(std::string prefix, c10::intrusive_ptr<Store> below);
   ~PrefixStore() override;
-  const std::string& Prefix() const { return prefix_; }  // with those below
+  std::string Prefix() const override { return prefix_; }
 
  private:
   std::string prefix_;

@@ -17,7 +17,7 @@ ncclUniqueId IdOf(const Store* store) {
   ncclUniqueId id;
   memset(&id, 0, sizeof(id));
   uint32_t hash = 0;
-  for (const char c : dynamic_cast<const PrefixStore*>(store)->Prefix()) {
+  for (const char c : store->Prefix()) {
     hash = hash * 31 + static_cast<unsigned char>(c);
   }
   snprintf(id.internal, sizeof(id.internal), "%.60s-%x", getenv("TORCHELASTIC_RUN_ID"), hash);

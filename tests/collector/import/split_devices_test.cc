@@ -162,6 +162,16 @@ TEST_F(SplitDevicesTest, CallsThatOneRecorderCouldNotCountAreNotJudged) {
   EXPECT_TRUE(trace_.processes[q].graphs);
 }
 
+TEST_F(SplitDevicesTest, NothingIsMissingIfAProcessGroupHasTheCalls) {
+  const uint32_t p = AddProcess(0);
+  const uint32_t a = AddMember(p, 7, 0, 0);
+  drafts_[a].flags |= ring::kWeakIdentity;
+  drafts_[a].carries = true;
+  Split();
+  EXPECT_THAT(trace_.problems, IsEmpty());
+  EXPECT_FALSE(trace_.processes[p].graphs);
+}
+
 TEST_F(SplitDevicesTest, ThreadThatWaitsForOneDeviceDelaysItsOthers) {
   const uint32_t p = AddProcess(0);
   const uint32_t a = AddMember(p, 7, 0, 0);
