@@ -123,7 +123,8 @@ Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
     mismatch = Partition<int32_t>(
         calls, MismatchKind::kRoot,
         [intercommunicator](const MemberCall& call) {
-          return !intercommunicator || call.arguments->root_or_peer >= 0;
+          const int32_t root = call.arguments->root_or_peer;  // kNoPeer: unknown (PyTorch)
+          return intercommunicator ? root >= 0 : root != ring::kNoPeer;
         },
         [](const MemberCall& call) { return call.arguments->root_or_peer; },
         [](const int32_t& root) { return RootText(root); });

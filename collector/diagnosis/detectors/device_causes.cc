@@ -97,7 +97,7 @@ class CauseFinder : DeviceFinder {
       const uint32_t p = processes.front();
       const Activity activity = analysis_.graph.processes[p].activity;
       if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
-      const bool idle = OldestHandedOver(analysis_.trace.processes[p]) == nullptr;
+      const bool idle = OldestHandedOver(analysis_.trace, analysis_.trace.processes[p]) == nullptr;
       // A host inside another kind of call is handled with that call. A host that waits for its
       // device, on which no NCCL operation is left, is late because of other work on the device.
       if (activity == Activity::kBlocked && !(idle && HostWaits(p))) return;
@@ -205,11 +205,12 @@ class CauseFinder : DeviceFinder {
     // If members may complete it early and several remain, those may wait for one of themselves.
     const bool some_done =
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
-                                    NeedsAll(analysis_.Op(*operation.event)));
+                                    NeedsAll(analysis_.Args(*operation.event)));
     const std::vector<uint32_t>& slow = some_done ? operation.first : operation.idle;
     const bool held_elsewhere = std::any_of(slow.begin(), slow.end(), [&](uint32_t p) {
-      return MayBeHeldByItsGroup(analysis_.trace, analysis_.histories, p,
-                                 OldestHandedOver(analysis_.trace.processes[p])->event);
+      return MayBeHeldByItsGroup(
+          analysis_.trace, analysis_.histories, p,
+          OldestHandedOver(analysis_.trace, analysis_.trace.processes[p])->event);
     });
     if (held_elsewhere) return;  // handled with the operation that delays it
     if (slow.empty() && MayWaitForTheDead(operation)) return;
@@ -270,7 +271,7 @@ class CauseFinder : DeviceFinder {
     incident.agreeing = operation.first;
     const uint32_t here = operation.first.front();
     const uint32_t there = group.front();
-    const OpenRequest* oldest = OldestHandedOver(analysis_.trace.processes[there]);
+    const OpenRequest* oldest = OldestHandedOver(analysis_.trace, analysis_.trace.processes[there]);
     const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.CurrentEvent(there);
     incident.deviating_event = theirs;
     const bool enqueued = Contains(operation.behind, there);

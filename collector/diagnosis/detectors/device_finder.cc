@@ -38,7 +38,8 @@ bool DeviceFinder::IsRecent(uint32_t process, const Event& event) const {
 
 bool DeviceFinder::IsRecent(const DeviceOperation& operation) const {
   for (const uint32_t p : operation.first) {
-    if (IsRecent(p, OldestHandedOver(analysis_.trace.processes[p])->event)) return true;
+    if (IsRecent(p, OldestHandedOver(analysis_.trace, analysis_.trace.processes[p])->event))
+      return true;
   }
   return false;
 }

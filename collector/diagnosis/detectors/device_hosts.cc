@@ -58,7 +58,8 @@ class HostFinder : DeviceFinder {
       const CommunicatorHistory& histories = analysis_.histories[c];
       for (const MemberHistory& history : histories.members) {
         const Process& process = analysis_.trace.processes[history.process];
-        if (!process.device || OldestHandedOver(process) != nullptr || !history.member->counted)
+        if (!process.device || OldestHandedOver(analysis_.trace, process) != nullptr ||
+            !history.member->counted)
           continue;
         if (known[history.process] || history.entered >= histories.highest) continue;
         if (MayWaitForGraph(history.process)) continue;

@@ -139,7 +139,9 @@ const Event* AlignedTrace::CurrentEvent(uint32_t process) const {
   }
   if (const Event* poll = LastPoll(process)) return poll;
   const Process& record = trace.processes[process];
-  if (record.device && !record.open_requests.empty()) return &record.open_requests.front().event;
+  for (const OpenRequest& request : record.open_requests) {
+    if (record.device && IsOnDevice(Op(request.event))) return &request.event;
+  }
   return LastCall(process);
 }
 

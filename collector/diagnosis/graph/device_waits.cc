@@ -1,6 +1,7 @@
 #include "collector/diagnosis/graph/device_waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -9,8 +10,13 @@
 
 namespace rollcall {
 
-bool NeedsAll(Operation operation) {
-  switch (operation) {
+bool NeedsAll(const Arguments& call) {
+  switch (call.operation) {
+    case Operation::kC10dDeviceAllGather:
+    case Operation::kC10dDeviceAllGatherCoalesced:
+    case Operation::kC10dDeviceReduceScatter:
+    case Operation::kC10dDeviceReduceScatterCoalesced:
+      return call.send_datatype != kNoIndex;
     case Operation::kTorchAllReduce:
     case Operation::kTorchAllGather:
     case Operation::kTorchReduceScatter:
@@ -18,11 +24,6 @@ bool NeedsAll(Operation operation) {
     case Operation::kTorchBarrier:
     case Operation::kC10dDeviceAllReduce:
     case Operation::kC10dDeviceAllReduceCoalesced:
-    case Operation::kC10dDeviceAllGather:
-    case Operation::kC10dDeviceAllGatherCoalesced:
-    case Operation::kC10dDeviceReduceScatter:
-    case Operation::kC10dDeviceReduceScatterCoalesced:
-    case Operation::kC10dDeviceAllToAll:
     case Operation::kC10dDeviceBarrier:
     case Operation::kNcclAllReduce:
     case Operation::kNcclAllGather:
@@ -44,7 +45,9 @@ struct MessagesSeen {
   std::vector<const Event*> recvs;
 };
 
-using ChannelKey = std::tuple<uint32_t, int32_t, int32_t>;  // communicator, sender, receiver
+// Communicator, sender, receiver, and for a message of a process group NCCL's communicator
+// (RingReferences::OnCarrier): messages on two of them never meet.
+using ChannelKey = std::tuple<uint32_t, int32_t, int32_t, int32_t>;
 
 class DeviceWaitsBuilder {
  public:
@@ -61,7 +64,7 @@ class DeviceWaitsBuilder {
     }
     for (uint32_t p = 0; p < count; ++p) {
       const Process& process = trace_.processes[p];
-      const OpenRequest* oldest = OldestHandedOver(process);
+      const OpenRequest* oldest = OldestHandedOver(trace_, process);
       // If older operations are lost, the oldest recorded one means nothing.
       if (!process.device || oldest == nullptr || process.table_overflows != 0 || IsGone(p)) {
         continue;
@@ -104,7 +107,8 @@ class DeviceWaitsBuilder {
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     if (peer < 0 || member.rank < 0) return false;
     const bool sends = Sends(event);
-    *key = {member.communicator, sends ? member.rank : peer, sends ? peer : member.rank};
+    *key = {member.communicator, sends ? member.rank : peer, sends ? peer : member.rank,
+            trace_.arguments[event.arguments].tag2};
     return true;
   }
 
@@ -117,6 +121,16 @@ class DeviceWaitsBuilder {
       (sends ? messages.sender : messages.receiver) = p;
       (sends ? messages.sends : messages.recvs).push_back(&event);
     }
+  }
+
+  // Whether NCCL's communicator is known of some messages between the two only: which of them meet
+  // is then unknown.
+  bool IsUncertain(const ChannelKey& key) const {
+    const auto& [communicator, sender, receiver, carrier] = key;
+    const auto first = channels_.lower_bound({communicator, sender, receiver, INT32_MIN});
+    const auto last = channels_.upper_bound({communicator, sender, receiver, INT32_MAX});
+    return std::distance(first, last) > 1 &&
+           channels_.contains({communicator, sender, receiver, ring::kNoTag});
   }
 
   // Without the whole history, only what is open on both sides can be compared.
@@ -145,12 +159,15 @@ class DeviceWaitsBuilder {
         if (aligned_.emplace(channel, true).second) Align(&messages);
         operation.sender = messages.sender;
         operation.receiver = messages.receiver;
+        operation.judged = !IsUncertain(channel);
         const auto& own = Sends(event) ? messages.sends : messages.recvs;
         for (const Event* other : own) {
           if (other->detail == event.detail) break;
           ++operation.nth;
         }
-        key = {operation.communicator, 0, std::get<1>(channel), std::get<2>(channel),
+        // As a number: no collective has a sender.
+        const uint64_t carrier = static_cast<uint32_t>(std::get<3>(channel));
+        key = {operation.communicator, carrier, std::get<1>(channel), std::get<2>(channel),
                operation.nth + 1};
       } else {
         operation.judged = false;
@@ -171,7 +188,7 @@ class DeviceWaitsBuilder {
   bool StandsWithOldest(uint32_t q, uint32_t member, uint64_t sequence, uint64_t detail) const {
     const Process& process = trace_.processes[q];
     if (waits_.oldest[q] == kNoIndex) return false;
-    const uint64_t launch = OldestHandedOver(process)->launch;
+    const uint64_t launch = OldestHandedOver(trace_, process)->launch;
     return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
                                       [&](const OpenRequest& request) {
                                         const Event& event = request.event;
@@ -192,7 +209,7 @@ class DeviceWaitsBuilder {
       const Member& member = *history.member;
       if (waits_.oldest[q] == index || StandsWithOldest(q, history.member_index, n, 0)) {
         operation->first.push_back(q);
-        if (OldestHandedOver(trace_.processes[q])->running) {
+        if (OldestHandedOver(trace_, trace_.processes[q])->running) {
           running = true;
         } else {
           operation->idle.push_back(q);
@@ -236,7 +253,7 @@ class DeviceWaitsBuilder {
         continue;
       }
       const auto& [c, s, from, to, nth] = keys_[index];
-      const MessagesSeen& messages = channels_[{c, from, to}];
+      const MessagesSeen& messages = channels_[{c, from, to, static_cast<int32_t>(s)}];
       const auto& theirs = q == operation->sender ? messages.sends : messages.recvs;
       if (operation->nth < theirs.size() &&
           StandsWithOldest(q, theirs[operation->nth]->member, 0, theirs[operation->nth]->detail)) {
@@ -265,22 +282,25 @@ class DeviceWaitsBuilder {
       std::vector<uint32_t> seen;
       for (const OpenRequest& request : trace_.processes[p].open_requests) {
         const Event& event = request.event;
-        if (event.sequence == 0 || request.held) continue;
+        if (event.sequence == 0 || request.held || !IsOnDevice(Op(event))) continue;
         const uint32_t c = MemberOf(event).communicator;
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
         if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
         // Other ranks may complete it before this rank begins it: here it may be queued behind
         // other work.
-        const bool first = OldestHandedOver(trace_.processes[p]) == &request;
-        if (!NeedsAll(Op(event)) && !(first && AllOthersDone(p, c, event.sequence))) continue;
+        const bool first = OldestHandedOver(trace_, trace_.processes[p]) == &request;
+        if (!NeedsAll(trace_.arguments[event.arguments]) &&
+            !(first && AllOthersDone(p, c, event.sequence))) {
+          continue;
+        }
         seen.push_back(c);
         waits_.lags.push_back({p, c, event.sequence, &event});
       }
       const uint32_t oldest = waits_.oldest[p];
       if (!seen.empty() || oldest == kNoIndex) continue;
       const DeviceOperation& operation = waits_.operations[oldest];
-      if (operation.IsMessage() && !operation.done.empty() &&
+      if (operation.IsMessage() && operation.judged && !operation.done.empty() &&
           !MayBeHeldByItsGroup(trace_, histories_, p, *operation.event)) {
         waits_.lags.push_back({p, operation.communicator, 0, operation.event});
       }
@@ -302,7 +322,7 @@ class DeviceWaitsBuilder {
   // In posting order, the n-th send matches the n-th receive.
   void FindUneven() {
     for (const auto& [key, messages] : channels_) {
-      if (messages.sender == kNoIndex || messages.receiver == kNoIndex ||
+      if (messages.sender == kNoIndex || messages.receiver == kNoIndex || IsUncertain(key) ||
           !KnowsAllMessages(messages.sender) || !KnowsAllMessages(messages.receiver)) {
         continue;
       }
@@ -343,7 +363,7 @@ class DeviceWaitsBuilder {
   DeviceWaits waits_;
   std::map<ChannelKey, MessagesSeen> channels_;
   std::map<ChannelKey, bool> aligned_;
-  // communicator, number, sender, receiver, nth + 1
+  // communicator, number (of a message: its carrier), sender, receiver, nth + 1
   std::map<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>, uint32_t> index_;
   std::vector<std::tuple<uint32_t, uint64_t, int32_t, int32_t, uint64_t>> keys_;
 };
@@ -368,9 +388,11 @@ bool IsHeldMessage(const Process& process, const Event& event) {
       });
 }
 
-const OpenRequest* OldestHandedOver(const Process& process) {
+const OpenRequest* OldestHandedOver(const Trace& trace, const Process& process) {
   for (const OpenRequest& request : process.open_requests) {
-    if (!request.held) return &request;
+    if (!request.held && IsOnDevice(trace.arguments[request.event.arguments].operation)) {
+      return &request;
+    }
   }
   return nullptr;
 }
@@ -416,7 +438,7 @@ void MarkDeviceWaiters(const Trace& trace, WaitGraph* graph) {
   for (size_t p = 0; p < trace.processes.size(); ++p) {
     const Process& process = trace.processes[p];
     Activity& activity = graph->processes[p].activity;
-    if (!process.device || OldestHandedOver(process) == nullptr) continue;
+    if (!process.device || OldestHandedOver(trace, process) == nullptr) continue;
     if (activity == Activity::kRunning) activity = Activity::kPolling;
   }
 }

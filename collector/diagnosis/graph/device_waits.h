@@ -74,16 +74,17 @@ struct DeviceWaits {
 // Linear in open requests and in the members of their communicators.
 DeviceWaits BuildDeviceWaits(const Trace& trace, const std::vector<CommunicatorHistory>& histories);
 
-// No member can complete such an operation before every member has begun it.
-bool NeedsAll(Operation operation);
+// No member can complete such an operation before every member has begun it. False for the list
+// forms of torch.distributed whose parts differ: a part may be empty, and needs no message.
+bool NeedsAll(const Arguments& call);
 
 // The member aborted or revoked the communicator while this operation was on it, so it does not
 // take part. Not meaningful while the operation is open.
 bool HasStopped(const Member& member, const Event* event);
 
 // The oldest open operation that was launched on the device; nullptr if there is none. Operations
-// in an open group have not been launched.
-const OpenRequest* OldestHandedOver(const Process& process);
+// in an open group have not been launched, and requests of MPI and of Gloo are the host's.
+const OpenRequest* OldestHandedOver(const Trace& trace, const Process& process);
 bool IsHeld(const Process& process, uint32_t member, uint64_t sequence);
 bool IsHeldMessage(const Process& process, const Event& event);
 

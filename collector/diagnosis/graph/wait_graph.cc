@@ -208,9 +208,12 @@ class GraphBuilder {
 
   void AddNeeds(uint32_t p, const OpenCall& call) {
     ProcessView& view = graph_.processes[p];
-    // The host that enqueues it may wait for others there; it is its device that needs them
-    // (device_waits.h).
-    if (IsEnqueued(FindOperation(static_cast<uint16_t>(Op(call.event))))) return;
+    // The host that enqueues it for a process group may wait for others there, to connect; it is
+    // its device that needs them (device_waits.h).
+    if (IsC10dOnDevice(Op(call.event)) &&
+        IsEnqueued(FindOperation(static_cast<uint16_t>(Op(call.event))))) {
+      return;
+    }
     switch (KindOf(call.event)) {
       case Kind::kWaitany:
       case Kind::kWaitsome:

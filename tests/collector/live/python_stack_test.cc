@@ -101,7 +101,7 @@ std::string At(const std::string& function, const std::string& mark) {
   return function + " looked at.py:" + std::to_string(LineOf(mark));
 }
 
-std::vector<SourceFrame> Places(const LiveThread& thread, Symbolizer* symbolizer) {
+std::vector<SourceFrame> PlacesOf(const LiveThread& thread, Symbolizer* symbolizer) {
   std::vector<SourceFrame> places;
   for (const LiveFrame& frame : LiveFrames(thread, symbolizer)) places.push_back(frame.frame);
   return places;
@@ -128,7 +128,7 @@ TEST_F(PythonStackTest, ReadsStacksOfEveryInstalledInterpreter) {
       std::vector<std::vector<SourceFrame>> all;
       for (const LiveThread& thread : stacks.threads) {
         EXPECT_EQ(thread.python.end, ring::PythonEnd::kComplete) << thread.python.detail;
-        all.push_back(Places(thread, &symbolizer));
+        all.push_back(PlacesOf(thread, &symbolizer));
       }
       return all;
     };
@@ -178,7 +178,7 @@ TEST_F(PythonStackTest, UnknownVersionIsReported) {
     ASSERT_EQ(stacks.threads.size(), 1U) << stacks.error;
     EXPECT_EQ(stacks.threads[0].python.end, ring::PythonEnd::kOff);
     Symbolizer symbolizer;
-    const std::vector<SourceFrame> frames = Places(stacks.threads[0], &symbolizer);
+    const std::vector<SourceFrame> frames = PlacesOf(stacks.threads[0], &symbolizer);
     ASSERT_FALSE(frames.empty());
     EXPECT_THAT(frames.back().function, HasSubstr("unreadable: "));
   }
