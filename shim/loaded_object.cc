@@ -62,4 +62,10 @@ void* FindDefinitionAnywhere(const char* symbol) {
   return found;
 }
 
+void* FindDefinitionFrom(const void* address, const char* symbol) {
+  Dl_info object;
+  if (dladdr(address, &object) == 0 || object.dli_fname == nullptr) return nullptr;
+  return FindDefinition(object.dli_fname, symbol);
+}
+
 }  // namespace rollcall::shim

@@ -25,6 +25,8 @@ CodeRange RangeAt(const void* address);
 // lock.
 void* FindDefinition(const char* path, const char* symbol);
 void* FindDefinitionAnywhere(const char* symbol);
+// In the scope of the loaded object that contains `address`.
+void* FindDefinitionFrom(const void* address, const char* symbol);
 
 }  // namespace rollcall::shim
 

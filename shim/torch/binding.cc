@@ -103,6 +103,17 @@ void* Target::Find() {
   return found;
 }
 
+void* TargetOfOwner::Find(const void* owner) {
+  const ErrnoGuard keeper;
+  void* found = FindDefinitionFrom(owner, any.symbol);
+  if (found == nullptr) return any.Get();
+  const void* none = nullptr;
+  if (first.compare_exchange_strong(none, owner)) {
+    function.store(found, std::memory_order_release);
+  }
+  return found;
+}
+
 void SetOwnCalls(const void* function) {
   if (g_own_end.load(std::memory_order_relaxed) != 0) return;
   const ErrnoGuard keeper;

@@ -27,6 +27,23 @@ struct Target {
   void* Find();
 };
 
+// The same for a function that PyTorch and a plugin may both define. Each has its own objects: the
+// real function is that of the library whose code or data is at `owner`, such as the virtual table
+// of the object. Fast for the first owner only.
+struct TargetOfOwner {
+  Target any;
+  std::atomic<const void*> first{nullptr};
+  std::atomic<void*> function{nullptr};
+
+  void* Get(const void* owner) {
+    if (__builtin_expect(first.load(std::memory_order_relaxed) == owner, 1)) {
+      if (void* found = function.load(std::memory_order_acquire)) return found;
+    }
+    return Find(owner);
+  }
+  void* Find(const void* owner);
+};
+
 // The address of `symbol` in libtorch_cpu.so, nullptr if it has none. Takes the loader's lock.
 void* FindInTorch(const char* symbol);
 

@@ -37,6 +37,11 @@ inline StringView ReadString(const void* string) {
   const auto* words = static_cast<const uint64_t*>(string);
   return {reinterpret_cast<const char*>(words[0]), words[1]};
 }
+// Of its old ABI: one pointer to the text, which follows its length, its capacity and a count.
+inline StringView ReadOldString(const void* string) {
+  const char* text = *static_cast<const char* const*>(string);
+  return {text, reinterpret_cast<const uint64_t*>(text)[-3]};
+}
 
 }  // namespace rollcall::shim::torch
 

@@ -7,6 +7,8 @@
 // the ABI wants it (Itanium C++ ABI, 3.1.3; AArch64: x8).
 #ifndef ROLLCALL_NO_EXPORTS
 
+#include <string_view>
+
 #include "proto/operations.h"
 #include "shim/for_each_word.h"
 #include "shim/job_environment.h"
@@ -40,15 +42,36 @@ struct Returned {
 #define C10D_NAME(word) word
 #define C10D_TAKE(word) roles::word::Take(arguments, word);
 
+// How the real function is found: of the class that is at its name's end. The virtual table of an
+// object is in the library that made it.
+template <bool kOfOwner>
+struct TargetOf {
+  Target target;
+  void* Get(const void*) { return target.Get(); }
+};
+template <>
+struct TargetOf<true> {
+  TargetOfOwner target;
+  void* Get(const void* self) { return target.Get(*static_cast<const void* const*>(self)); }
+};
+// UCC's backend is in PyTorch, and in the plugin torch_ucc under the same names.
+constexpr bool MayBeOfPlugin(std::string_view mangled) {
+  return mangled.find("ProcessGroupUCC") != std::string_view::npos;
+}
+#define C10D_TARGET(name, mangled)                  \
+  constinit TargetOf<MayBeOfPlugin(mangled)> name { \
+    { mangled }                                     \
+  }
+
 // One operation of one backend.
 #define C10D_WRAPPER(class_name, method, operation, mangled, ...)                    \
   ROLLCALL_EXPORT Returned class_name##_##method(                                    \
       void* self, RC_LIST(C10D_PARAMETER, __VA_ARGS__)) __asm__(mangled);            \
   Returned class_name##_##method(void* self, RC_LIST(C10D_PARAMETER, __VA_ARGS__)) { \
-    static constinit Target next{mangled};                                           \
+    static C10D_TARGET(next, mangled);                                               \
     C10D_INFO(operation);                                                            \
     using Function = Returned (*)(void*, RC_LIST(C10D_TYPE, __VA_ARGS__));           \
-    const auto function = reinterpret_cast<Function>(next.Get());                    \
+    const auto function = reinterpret_cast<Function>(next.Get(self));                \
     if (function == nullptr) return {};                                              \
     if (!Recording()) return function(self, RC_LIST(C10D_NAME, __VA_ARGS__));        \
     Arguments arguments;                                                             \
@@ -86,7 +109,7 @@ struct Returned {
 #define C10D_FUNCTION(name, mangled, ...)                                \
   ROLLCALL_EXPORT Word name(void* self, ##__VA_ARGS__) __asm__(mangled); \
   namespace {                                                            \
-  constinit Target next_##name{mangled};                                 \
+  [[maybe_unused]] constinit Target next_##name{mangled};                \
   }                                                                      \
   Word name(void* self, ##__VA_ARGS__)
 #define C10D_NEXT(name, ...) reinterpret_cast<Word (*)(__VA_ARGS__)>(next_##name.Get())
@@ -186,30 +209,44 @@ C10D_STORE_WAIT(FileStoreWait, "9FileStore")
 
 // A prefix's store: `prefix` is a std::string, `below` an intrusive_ptr<Store>. Both are passed by
 // address, as a reference and by value.
-#define C10D_PREFIX_STORE(name, mangled)                                                   \
+#define C10D_PREFIX_STORE(name, mangled, read)                                             \
   C10D_FUNCTION(name, mangled, Word prefix, Word below) {                                  \
     const auto function = C10D_NEXT(name, void*, Word, Word);                              \
     if (function == nullptr) return 0;                                                     \
-    const StringView text = ReadString(reinterpret_cast<const void*>(prefix));             \
+    const StringView text = read(reinterpret_cast<const void*>(prefix));                   \
     NoteStore(self, text.text, text.length, *reinterpret_cast<const void* const*>(below)); \
     return function(self, prefix, below);                                                  \
   }
 C10D_PREFIX_STORE(
     PrefixStoreByReference,
     "_ZN4c10d11PrefixStoreC1ERK" STD_STRING
-    "N3c1013intrusive_ptrINS_5StoreENS9_6detail34intrusive_target_default_null_typeISB_EEEE")
+    "N3c1013intrusive_ptrINS_5StoreENS9_6detail34intrusive_target_default_null_typeISB_EEEE",
+    ReadString)
 C10D_PREFIX_STORE(
     PrefixStoreByValue,
     "_ZN4c10d11PrefixStoreC1E" STD_STRING
-    "N3c1013intrusive_ptrINS_5StoreENS7_6detail34intrusive_target_default_null_typeIS9_EEEE")
+    "N3c1013intrusive_ptrINS_5StoreENS7_6detail34intrusive_target_default_null_typeIS9_EEEE",
+    ReadString)
+// Wheels up to 2.5 have libstdc++'s old ABI.
+C10D_PREFIX_STORE(
+    OldPrefixStoreByReference,
+    "_ZN4c10d11PrefixStoreC1ERKSs"
+    "N3c1013intrusive_ptrINS_5StoreENS3_6detail34intrusive_target_default_null_typeIS5_EEEE",
+    ReadOldString)
+C10D_PREFIX_STORE(
+    OldPrefixStoreByValue,
+    "_ZN4c10d11PrefixStoreC1ESs"
+    "N3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEE",
+    ReadOldString)
 
 // Starts the recording. Gloo's connects all members, and blocks until they come; the others do so
 // at the first operation. `store` is an intrusive_ptr<Store>, passed by address, as a reference and
 // by value.
+#define C10D_FOUND(id) next_##id.Get()
 #define C10D_GROUP(id, mangled, device, type)                                             \
   C10D_FUNCTION(id, mangled, Word store, Word rank, Word size, type options) {            \
     const auto function =                                                                 \
-        reinterpret_cast<Word (*)(void*, Word, Word, Word, type)>(next_##id.Get());       \
+        reinterpret_cast<Word (*)(void*, Word, Word, Word, type)>(C10D_FOUND(id));        \
     if (function == nullptr) return 0;                                                    \
     Start();                                                                              \
     if (!Recording()) return function(self, store, rank, size, options);                  \
@@ -237,9 +274,13 @@ C10D_GROUP(XcclByReference,
 C10D_GROUP(XcclByValue, "_ZN4c10d16ProcessGroupXCCLC1E" STORE "iiNS2_INS0_7OptionsENS5_IS8_EEEE",
            false, Word)
 // A std::chrono::duration<float>: passed as a float is.
-C10D_GROUP(Ucc,
-           "_ZN4c10d15ProcessGroupUCCC1ERK" STORE "iiNSt6chrono8durationIfSt5ratioILl1ELl1EEEE",
-           false, float)
+// The object has no virtual table yet: the caller is of the library that makes it.
+#undef C10D_FOUND
+#define C10D_FOUND(id) of_owner_##id.Get(__builtin_return_address(0))
+#define UCC_GROUP \
+  "_ZN4c10d15ProcessGroupUCCC1ERK" STORE "iiNSt6chrono8durationIfSt5ratioILl1ELl1EEEE"
+static constinit TargetOfOwner of_owner_Ucc{{UCC_GROUP}};
+C10D_GROUP(Ucc, UCC_GROUP, false, float)
 
 // The MPI backend: the ranks are a std::vector<int>, passed by address; empty: all.
 ROLLCALL_EXPORT Returned
@@ -310,27 +351,31 @@ C10D_FUNCTION(WorkEnd, "_ZN4c10d4WorkD2Ev") {
   return function == nullptr ? 0 : function(self);
 }
 
-#define C10D_WAIT(name, mangled)                        \
-  C10D_FUNCTION(name, mangled, Word timeout) {          \
-    const auto function = C10D_NEXT(name, void*, Word); \
-    if (function == nullptr) return 0;                  \
-    if (!Recording()) return function(self, timeout);   \
-    C10D_INFO(Wait);                                    \
-    Call call = C10D_CALL();                            \
-    BeginWait(&call, self);                             \
-    const Word returned = function(self, timeout);      \
-    EndWait(&call);                                     \
-    return returned;                                    \
+// `ends`: nothing else tells that the work is complete (Work::finish). wait() returns a bool.
+#define C10D_WAIT(name, mangled, ends)                                             \
+  ROLLCALL_EXPORT Word name(void* self, Word timeout) __asm__(mangled);            \
+  Word name(void* self, Word timeout) {                                            \
+    static C10D_TARGET(next, mangled);                                             \
+    const auto function = reinterpret_cast<Word (*)(void*, Word)>(next.Get(self)); \
+    if (function == nullptr) return 0;                                             \
+    if (!Recording()) return function(self, timeout);                              \
+    C10D_INFO(Wait);                                                               \
+    Call call = C10D_CALL();                                                       \
+    BeginWait(&call, self);                                                        \
+    const Word returned = function(self, timeout);                                 \
+    if ((ends) && (returned & 0xff) != 0) WorkDone(self, false);                   \
+    EndWait(&call);                                                                \
+    return returned;                                                               \
   }
 #define MILLISECONDS "ENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"
-C10D_WAIT(WorkWait, "_ZN4c10d4Work4wait" MILLISECONDS)
-C10D_WAIT(SendWorkWait, "_ZN4c10d16ProcessGroupGloo8SendWork4wait" MILLISECONDS)
-C10D_WAIT(RecvWorkWait, "_ZN4c10d16ProcessGroupGloo8RecvWork4wait" MILLISECONDS)
-C10D_WAIT(MpiWorkWait, "_ZN4c10d15ProcessGroupMPI9AsyncWork4wait" MILLISECONDS)
-C10D_WAIT(NcclWorkWait, "_ZN4c10d16ProcessGroupNCCL8WorkNCCL4wait" MILLISECONDS)
-C10D_WAIT(NcclWorksWait, "_ZN4c10d16ProcessGroupNCCL17CoalescedWorkNCCL4wait" MILLISECONDS)
-C10D_WAIT(UccWorkWait, "_ZN4c10d15ProcessGroupUCC7WorkUCC4wait" MILLISECONDS)
-C10D_WAIT(XcclWorkWait, "_ZN4c10d16ProcessGroupXCCL8WorkXCCL4wait" MILLISECONDS)
+C10D_WAIT(WorkWait, "_ZN4c10d4Work4wait" MILLISECONDS, false)
+C10D_WAIT(SendWorkWait, "_ZN4c10d16ProcessGroupGloo8SendWork4wait" MILLISECONDS, false)
+C10D_WAIT(RecvWorkWait, "_ZN4c10d16ProcessGroupGloo8RecvWork4wait" MILLISECONDS, false)
+C10D_WAIT(MpiWorkWait, "_ZN4c10d15ProcessGroupMPI9AsyncWork4wait" MILLISECONDS, false)
+C10D_WAIT(NcclWorkWait, "_ZN4c10d16ProcessGroupNCCL8WorkNCCL4wait" MILLISECONDS, false)
+C10D_WAIT(NcclWorksWait, "_ZN4c10d16ProcessGroupNCCL17CoalescedWorkNCCL4wait" MILLISECONDS, false)
+C10D_WAIT(UccWorkWait, "_ZN4c10d15ProcessGroupUCC7WorkUCC4wait" MILLISECONDS, true)
+C10D_WAIT(XcclWorkWait, "_ZN4c10d16ProcessGroupXCCL8WorkXCCL4wait" MILLISECONDS, true)
 
 // --- DDP -----------------------------------------------------------------------------------------
 
