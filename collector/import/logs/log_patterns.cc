@@ -117,6 +117,7 @@ void StoreEnd(std::string_view how, LogFact* fact) {
 // The parts of a time, as they are read. A year that is not stated is 2000.
 class PartialTime {
  public:
+  PartialTime() { time_.tm_year = 100; }
   void SetDate(std::string_view text) {
     yearless_ = false;
     time_.tm_year = Small(text.substr(0, 4), 1900) - 1900;
@@ -145,7 +146,7 @@ class PartialTime {
   }
 
  private:
-  std::tm time_ = {.tm_year = 100};
+  std::tm time_ = {};
   int64_t ns_ = 0;
   bool known_ = false;
   bool yearless_ = true;

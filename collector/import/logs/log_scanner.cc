@@ -132,7 +132,6 @@ void LogScanner::FeedLines(std::string_view lines) {
     const size_t stop = key ? lines.rfind('\n', key->at) + 1 : lines.size();
     const size_t next = std::max(at, stop);
     const std::string_view skipped = lines.substr(at, next - at);
-    if (tail_.empty()) tail_line_ = line_;
     line_ += CountLines(skipped);
     if (key) {
       at = ReadLine(lines, next, false);

@@ -90,7 +90,7 @@ void LogTraceBuilder::BeginFile(const std::string& path, const std::string& dire
   std::string prefix;
   std::string stem = name;
   for (const char* suffix : {".gz", ".xz", ".zst", ".bz2", ".log", ".txt", ".out", ".err"}) {
-    if (stem.ends_with(suffix)) stem.resize(stem.size() - std::string_view(suffix).size());
+    if (stem.ends_with(suffix)) stem.erase(stem.size() - std::string_view(suffix).size());
   }
   file.number = number_of(stem, &prefix);
   file.series = directory + "/" + prefix;
@@ -235,7 +235,9 @@ void LogTraceBuilder::Add(const LogFact& fact) {
     const time_t seconds = fact.time_ns / 1'000'000'000;
     std::tm parts = {};
     gmtime_r(&seconds, &parts);
-    std::tm year = {.tm_mday = 1, .tm_year = parts.tm_year};
+    std::tm year = {};
+    year.tm_mday = 1;
+    year.tm_year = parts.tm_year;
     constexpr int64_t kYear2000 = 946'684'800;
     year_ns_ = (timegm(&year) - kYear2000) * 1'000'000'000;
   } else if (fact.time_ns != kNoTime && year_ns_ != 0) {
