@@ -299,9 +299,12 @@ class Unjudged {
   void NoteUncertain() {
     uncertain_ = std::any_of(drafts_.begin(), drafts_.end(), IsUncertainGroup);
     if (!uncertain_) return;
-    trace_.problems.push_back({ProblemCode::kMissingCalls,
-                               "process groups on devices cannot be told apart in this PyTorch: "
-                               "NCCL's calls are diagnosed instead of theirs"});
+    Problem& problem = trace_.problems.emplace_back();
+    problem.code = ProblemCode::kMissingCalls;
+    problem.message =
+        "process groups on devices cannot be told apart in this PyTorch: NCCL's calls are "
+        "diagnosed "
+        "instead of theirs";
   }
 
   // Adds those of process groups, whose calls are what the users made.

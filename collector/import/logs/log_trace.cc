@@ -40,10 +40,11 @@ bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> 
 bool IsConsequence(const LogFact& exception) {
   const std::string_view type = exception.function;
   const std::string_view name = type.substr(type.rfind('.') + 1);
-  if (StartsWithAny(name, {"DistBackendError", "DistNetworkError", "DistStoreError",
-                           "KeyboardInterrupt", "SystemExit", "SignalException", "ChildFailedError",
-                           "ProcessRaisedException", "ProcessExitedException", "RayTaskError",
-                           "RayActorError", "BrokenPipeError", "ConnectionResetError"})) {
+  if (StartsWithAny(name,
+                    {"DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt",
+                     "SystemExit", "SignalException", "SIGTERMException", "ChildFailedError",
+                     "ProcessRaisedException", "ProcessExitedException", "RayTaskError",
+                     "RayActorError", "BrokenPipeError", "ConnectionResetError"})) {
     return true;
   }
   return ContainsAny(
@@ -551,7 +552,7 @@ void LogTraceBuilder::AddCall(Writer* writer, const LogFact& fact) {
 }
 
 void LogTraceBuilder::AddEnd(Writer* writer, const LogFact& fact) {
-  if (writer == nullptr || fact.exit == 0) return;
+  if (writer == nullptr || fact.exit == 0 || fact.signal == 0) return;
   ProcessEnd& end = writer->end;
   if (HasEnded(end) && !(end.by_launcher && fact.says == Says::kEnded)) return;  // the first one
   const bool stopped = fact.says == Says::kStopped || fact.signal == SIGTERM;
