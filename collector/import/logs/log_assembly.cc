@@ -103,7 +103,7 @@ LogTraceBuilder::Ranks LogTraceBuilder::Resolve() {
   const auto most_stated = std::max_element(sizes_.begin(), sizes_.end(),
                                             [](auto& a, auto& b) { return a.second < b.second; });
   if (size_ < 0 && most_stated != sizes_.end()) size_ = most_stated->first;
-  const bool one_node = hosts.size() <= 1 && size_ <= most_local + 1 && !local_twice;
+  const bool one_node = hosts.size() <= 1 && size_ - 1 <= most_local && !local_twice;
   std::set<int64_t> devices;
   bool by_device = true;
   for (auto& [key, writer] : writers_) {

@@ -22,10 +22,14 @@ constexpr size_t kMaxKnownPrefixes = 1 << 12;
 // What stands farther before a statement is not looked at.
 constexpr size_t kMaxBefore = 2000;
 
+// Larger ones are damage. Sums and differences of these do not overflow.
+constexpr int64_t kMaxNumber = int64_t{1} << 53;
+
 int64_t Number(std::string_view text, int base = 10) {
   int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc() && end == text.data() + text.size() ? number : -1;
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && number <= kMaxNumber ? number : -1;
 }
 
 int32_t Small(std::string_view text, int32_t otherwise = -1) {
