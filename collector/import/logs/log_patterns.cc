@@ -58,8 +58,8 @@ std::vector<int32_t> Ranks(std::string_view text) {
     const size_t dash = part.find('-');
     const int32_t first = Small(part.substr(0, dash));
     const int32_t last = dash == std::string_view::npos ? first : Small(part.substr(dash + 1));
-    for (int32_t rank = first; rank >= 0 && rank <= last && ranks.size() < kMaxRanksListed;) {
-      ranks.push_back(rank++);
+    for (int64_t rank = first; rank >= 0 && rank <= last && ranks.size() < kMaxRanksListed;) {
+      ranks.push_back(static_cast<int32_t>(rank++));
     }
     text.remove_prefix(std::min(text.find_first_not_of(", ", part.size()), text.size()));
   }
