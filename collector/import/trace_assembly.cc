@@ -106,14 +106,20 @@ void TraceAssembly::AddMember(const std::string& bundle, const bundle::Member& m
   if (const AddContent add = ReadContent(file, bytes).add) add(this);
 }
 
-logs::LogTraceBuilder* TraceAssembly::LogsOf(const InputFile& file) {
+// `from`: what logs::ReadLog() reads.
+template <typename Source>
+void TraceAssembly::ReadLogOf(const InputFile& file, Source&& from) {
   if (logs_ == nullptr) {
     patterns_ = std::make_unique<logs::LogPatterns>();
     logs_ = std::make_unique<logs::LogTraceBuilder>();
   }
   logs_asked_for_ |= file.asked_for;
   logs_->BeginFile(file.path, WithoutSlash(file.directory), file.name);
-  return logs_.get();
+  std::optional<Problem> problem =
+      logs::ReadLog(from, patterns_.get(), [this](const logs::LogFact& fact) { logs_->Add(fact); });
+  if (!problem) return;
+  problem->source = file.path;
+  AddProblem(std::move(*problem));
 }
 
 void TraceAssembly::AddLog(const InputFile& file) {
@@ -122,22 +128,11 @@ void TraceAssembly::AddLog(const InputFile& file) {
   const UniqueFd fd = OpenRegularFile(file.PathToOpen(), kMaxInputBytes, &stamp, &error);
   if (!fd) return AddProblem({ProblemCode::kUnreadable, error, file.path});
   FileSource source(fd.get());
-  logs::LogTraceBuilder* builder = LogsOf(file);
-  std::optional<Problem> problem = logs::ReadLog(
-      source, patterns_.get(), [builder](const logs::LogFact& fact) { builder->Add(fact); });
-  if (!problem) return;
-  problem->source = file.path;
-  AddProblem(std::move(*problem));
+  ReadLogOf(file, source);
 }
 
 void TraceAssembly::AddLog(int fd, const std::string& name) {
-  logs::LogTraceBuilder* builder =
-      LogsOf({.path = name, .directory = "", .name = name, .asked_for = true});
-  std::optional<Problem> problem = logs::ReadLog(
-      fd, patterns_.get(), [builder](const logs::LogFact& fact) { builder->Add(fact); });
-  if (!problem) return;
-  problem->source = name;
-  AddProblem(std::move(*problem));
+  ReadLogOf({.path = name, .directory = "", .name = name, .asked_for = true}, fd);
 }
 
 void TraceAssembly::AddStacks(StacksText stacks) {

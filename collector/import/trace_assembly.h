@@ -71,7 +71,8 @@ class TraceAssembly {
   void ReadBundle(const std::string& path);
   void AddMember(const std::string& bundle, const bundle::Member& member);
   void SampleLiveProcesses();
-  logs::LogTraceBuilder* LogsOf(const InputFile& file);
+  template <typename Source>
+  void ReadLogOf(const InputFile& file, Source&& from);
   void ReportMissingRings(const InputFile& file, const Journal& journal);
 
   Machine& machine_;

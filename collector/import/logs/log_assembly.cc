@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "collector/import/flight_recorder/operation_name.h"
 #include "collector/import/logs/log_operations.h"
 #include "collector/import/logs/log_trace.h"
 #include "collector/import/trace_builder.h"
@@ -32,7 +31,6 @@ void LogTraceBuilder::Merge(Writer from, Writer* to) {
   if (to->local_rank < 0) to->local_rank = from.local_rank;
   to->weak &= from.weak;
   if (to->device < 0) to->device = from.device;
-  to->last_ns = std::max(to->last_ns, from.last_ns);
   to->groups.merge(from.groups);
   for (Calls& calls : from.communicators) to->communicators.push_back(std::move(calls));
   if (!to->exception && from.exception) {
@@ -53,10 +51,7 @@ void LogTraceBuilder::Merge(Writer from, Writer* to) {
     to->exit_mark = from.exit_mark;
     to->exit_status = from.exit_status;
   }
-  if (!to->ended_by) {
-    to->ended_by = from.ended_by;
-    to->error_call = std::move(from.error_call);
-  }
+  if (!to->ended_by) to->ended_by = from.ended_by;
   for (Quote& quote : from.quotes) to->quotes.push_back(std::move(quote));
 }
 
@@ -423,7 +418,6 @@ class LogTraceBuilder::Assembly {
       member.completed = stands ? std::min(complete, calls.made) : calls.made;
       for (Event event : calls.last) {
         event.member = m;
-        event.detail = 0;
         const bool open = event.sequence > member.completed;
         if (!open) event.end_ns = std::max<int64_t>(event.start_ns, 0);
         member.events.push_back(event);
@@ -641,8 +635,9 @@ class LogTraceBuilder::Assembly {
     }
     for (const auto& [lacking, processes] : waiting) {
       if (static_cast<size_t>(lacking) >= trace_.worlds[0].processes.size()) continue;
-      uint32_t& root = trace_.worlds[0].processes[static_cast<size_t>(lacking)];
-      if (root == kNoIndex) root = AddProcess(lacking, nullptr);
+      if (trace_.worlds[0].processes[static_cast<size_t>(lacking)] == kNoIndex) {
+        AddProcess(lacking, nullptr);
+      }
       std::vector<int32_t> expected{lacking};
       for (const uint32_t p : processes) expected.push_back(trace_.processes[p].rank);
       std::sort(expected.begin(), expected.end());

@@ -65,7 +65,7 @@ struct LogFact {
   int64_t pid = -1;
   int64_t time_ns = kNoTime;  // CLOCK_REALTIME, by a clock and a time zone that are not known
   bool yearless = false;      // the year of `time_ns` is not stated: 2000
-  // What it states.
+  // The statement.
   std::string group;    // the same on all its members
   std::string address;  // of a communicator, in its process
   int32_t group_rank = -1;

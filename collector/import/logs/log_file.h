@@ -13,9 +13,9 @@
 
 namespace rollcall::logs {
 
-// Whether it is text, plain or compressed (gzip, xz, zstd, bzip2), and, unless `any_text`, a line
-// near its begin or its end states something: by its content, never by its name. Thread-safe for
-// different sources. Throws std::bad_alloc only.
+// True for text, plain or compressed (gzip, xz, zstd, bzip2). Unless `any_text`, a line near the
+// begin or the end of the text must state something. The name of the file does not matter.
+// Thread-safe for different sources. Throws std::bad_alloc only.
 bool IsLog(ByteSource& bytes, bool any_text);
 
 // Calls `visit` for each fact. Data before a damaged place is used; the problem has no source.

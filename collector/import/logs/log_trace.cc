@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "collector/base/text.h"
@@ -139,7 +137,6 @@ LogTraceBuilder::Writer* LogTraceBuilder::WriterOf(const LogFact& fact) {
     writer.pid = fact.pid;
     pids_[{fact.pid, fact.host}] = key;
   }
-  writer.last_ns = std::max(writer.last_ns, fact.time_ns);
   return &writer;
 }
 
@@ -199,8 +196,13 @@ void LogTraceBuilder::AddQuote(Writer* writer, const LogFact& fact, const std::s
   for (const Quote& quote : writer->quotes) {
     if (quote.group == group && number > 0 && quote.number == static_cast<uint64_t>(number)) return;
   }
-  writer->quotes.push_back({static_cast<uint32_t>(files_.size() - 1), fact.line, fact.text, group,
-                            static_cast<uint64_t>(std::max<int64_t>(number, 0))});
+  writer->quotes.push_back(QuoteOf(fact, group, number));
+}
+
+LogTraceBuilder::Quote LogTraceBuilder::QuoteOf(const LogFact& fact, const std::string& group,
+                                                int64_t number) const {
+  return {static_cast<uint32_t>(files_.size() - 1), fact.line, fact.text, group,
+          static_cast<uint64_t>(std::max<int64_t>(number, 0))};
 }
 
 // What was before is of another job: its numbers begin again.
@@ -409,7 +411,7 @@ void LogTraceBuilder::AddRas(const LogFact& fact) {
     made.number = fact.number;
     made.many = fact.many >= 0 ? fact.many : static_cast<int64_t>(fact.ranks.size());
     made.ranks = fact.ranks;
-    made.quote = {static_cast<uint32_t>(files_.size() - 1), fact.line, fact.text, "", 0};
+    made.quote = QuoteOf(fact, "", 0);
     classes.push_back(std::move(made));
   } else if (!classes.empty() && !fact.ranks.empty()) {
     std::vector<int32_t>& ranks = classes.back().ranks;
@@ -540,10 +542,9 @@ void LogTraceBuilder::AddCall(Writer* writer, const LogFact& fact) {
   event.arguments = interner_.Arguments(arguments);
   event.sequence = ++calls->made;
   event.start_ns = fact.time_ns;
-  event.detail = fact.line;
   calls->last.push_back(event);
   calls->last_ns = std::max(calls->last_ns, fact.time_ns);
-  calls->quote = {static_cast<uint32_t>(files_.size() - 1), fact.line, fact.text, {}, calls->made};
+  calls->quote = QuoteOf(fact, "", static_cast<int64_t>(calls->made));
   ++calls_kept_;
   if (calls->last.size() > kMaxCalls || calls_kept_ > kMaxCallsInAll) {
     calls->last.pop_front();
@@ -594,12 +595,7 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
     report->says = Says::kEnded;
     report->line = fact.line;
     report->text = fact.text;
-    if (Writer* writer = WriterOfRank(report->rank)) {
-      if (report->pid > 0) {
-        writer->pid = report->pid;
-        pids_[{report->pid, report->host}] = fmt::format("r{}", report->rank);
-      }
-      if (!report->host.empty()) writer->host = report->host;
+    if (Writer* writer = WriterOf(*report)) {
       writer->end = {};  // what was said of its process before is this end
       AddEnd(writer, *report);
     }
@@ -611,7 +607,6 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
     in_worker_ |= begins || fact.pid > 0;
     if (!in_worker_) return;
     if (fact.rank >= 0) worker_.rank = fact.rank;
-    if (fact.local_rank >= 0) worker_.local_rank = fact.local_rank;
     if (fact.pid > 0) worker_.pid = fact.pid;
     if (!fact.host.empty()) worker_.host = fact.host;
     if (fact.time_ns != kNoTime) worker_.time_ns = fact.time_ns;
@@ -650,7 +645,6 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
         return info.name == error_.message || info.text == text;
       });
   writer->ended_by = known == std::end(kErrorClasses) ? ErrorClass::kNone : known->error;
-  writer->error_call = error_.function;
   if (!HasEnded(writer->end)) {
     writer->end.how = ProcessEnd::How::kExited;
     writer->end.status = 1;

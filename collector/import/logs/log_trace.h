@@ -113,7 +113,6 @@ class LogTraceBuilder {
     std::string host;
     int64_t pid = -1;
     int64_t device = -1;
-    int64_t last_ns = kNoTime;
     std::map<std::string, Position> groups;
     std::vector<Calls> communicators;
     std::optional<UncaughtException> exception;
@@ -130,7 +129,6 @@ class LogTraceBuilder {
     ring::ExitMark exit_mark = ring::ExitMark::kNone;
     int exit_status = 0;
     std::optional<ErrorClass> ended_by;
-    std::string error_call;
     int32_t lacks_id_of = -1;  // it waits for this rank to make a communicator
     std::vector<Quote> quotes;
   };
@@ -178,6 +176,7 @@ class LogTraceBuilder {
   void AddStatement(const LogFact& fact, std::string statement);
   void AddQuote(Writer* writer, const LogFact& fact, const std::string& group,
                 int64_t number) const;
+  Quote QuoteOf(const LogFact& fact, const std::string& group, int64_t number) const;
   Calls* CallsOf(Writer* writer, const LogFact& fact) const;
   Ranks Resolve();
   static void Merge(Writer from, Writer* to);
