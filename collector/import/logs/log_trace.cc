@@ -298,6 +298,8 @@ void LogTraceBuilder::Add(const LogFact& fact) {
     case Says::kErrorClass:
     case Says::kErrorFatal:
     case Says::kMpiError:
+      AddMpiEnd(fact);
+      break;
     case Says::kWorker:
       AddWorker(fact);
       break;
@@ -600,24 +602,25 @@ void LogTraceBuilder::AddWorker(const LogFact& fact) {
       AddEnd(writer, *report);
     }
   };
-  if (fact.says == Says::kWorker) {
-    const bool begins = fact.rank < 0 && fact.host.empty() && fact.pid < 0 && fact.exit < 0 &&
-                        fact.signal < 0 && fact.time_ns == kNoTime;
-    if (begins) worker_ = {};
-    in_worker_ |= begins || fact.pid > 0;
-    if (!in_worker_) return;
-    if (fact.rank >= 0) worker_.rank = fact.rank;
-    if (fact.pid > 0) worker_.pid = fact.pid;
-    if (!fact.host.empty()) worker_.host = fact.host;
-    if (fact.time_ns != kNoTime) worker_.time_ns = fact.time_ns;
-    worker_.exit = fact.exit;
-    worker_.signal = fact.signal;
-    if (worker_.rank >= 0 && (fact.exit >= 0 || fact.signal > 0)) {
-      set_end(&worker_);
-      in_worker_ = false;
-    }
-    return;
+  const bool begins = fact.rank < 0 && fact.host.empty() && fact.pid < 0 && fact.exit < 0 &&
+                      fact.signal < 0 && fact.time_ns == kNoTime;
+  if (begins) worker_ = {};
+  in_worker_ |= begins || fact.pid > 0;
+  if (!in_worker_) return;
+  if (fact.rank >= 0) worker_.rank = fact.rank;
+  if (fact.pid > 0) worker_.pid = fact.pid;
+  if (!fact.host.empty()) worker_.host = fact.host;
+  if (fact.time_ns != kNoTime) worker_.time_ns = fact.time_ns;
+  worker_.exit = fact.exit;
+  worker_.signal = fact.signal;
+  if (worker_.rank >= 0 && (fact.exit >= 0 || fact.signal > 0)) {
+    set_end(&worker_);
+    in_worker_ = false;
   }
+}
+
+// An abort, or an error that ends its rank: Open MPI reports it in several lines.
+void LogTraceBuilder::AddMpiEnd(const LogFact& fact) {
   has_mpi_ = true;
   last_end_ns_ = last_ns_;
   if (fact.says == Says::kAborted) {

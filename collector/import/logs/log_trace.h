@@ -170,6 +170,7 @@ class LogTraceBuilder {
   void AddEnd(Writer* writer, const LogFact& fact);
   void AddException(Writer* writer, const LogFact& fact);
   void AddWorker(const LogFact& fact);
+  void AddMpiEnd(const LogFact& fact);
   void AddRas(const LogFact& fact);
   void TakeRas();
   void Restart();
