@@ -208,8 +208,8 @@ class Expression {
   std::vector<std::pair<size_t, Store>> stores_;
 };
 
-std::vector<std::string> Split(std::string_view keys) {
-  std::vector<std::string> list;
+std::vector<std::string_view> Split(std::string_view keys) {
+  std::vector<std::string_view> list;
   while (!keys.empty()) {
     const size_t bar = std::min(keys.find('|'), keys.size());
     list.emplace_back(keys.substr(0, bar));
@@ -220,8 +220,32 @@ std::vector<std::string> Split(std::string_view keys) {
 
 struct Pattern {
   Pattern(Says what, const char* text) : says(what), expression(text) {}
+
   Says says;
   Expression expression;
+};
+
+// A text of the column `keys`.
+struct Key {
+  // "comm 0x…- Init COMPLETE": the expression begins at "comm 0x", which stands in many lines;
+  // "- Init COMPLETE" is what is searched for.
+  explicit Key(std::string_view text) {
+    constexpr std::string_view kGap = "…";
+    const size_t gap = text.find(kGap);
+    if (gap != std::string_view::npos) {
+      begin = text.substr(0, gap);
+      text.remove_prefix(gap + kGap.size());
+    }
+    searched = text;
+  }
+
+  // Where the expression begins, if `searched` was found at `at`.
+  size_t BeginIn(std::string_view line, size_t at) const {
+    return begin.empty() ? at : line.substr(0, at).rfind(begin);
+  }
+
+  std::string begin;
+  std::string searched;
 };
 
 }  // namespace
@@ -229,10 +253,14 @@ struct Pattern {
 struct LogPatterns::Tables {
   std::deque<Pattern> patterns;  // a deque: an RE2 cannot be moved
   std::deque<Expression> prefixes;
-  std::vector<size_t> frames;  // patterns of frames, which are looked for in stacks only
+  std::vector<const Pattern*> frames;  // which are looked for in stacks only
+  struct Candidate {
+    Key key;
+    const Pattern* pattern;
+  };
   // Patterns with this key, or with a longer one that begins with it: a search finds the shorter.
-  std::unordered_map<std::string, std::vector<size_t>> by_key;
-  std::unique_ptr<RE2> keys;
+  std::unordered_map<std::string, std::vector<Candidate>> by_key;
+  std::unique_ptr<LogKeys> keys;
   RE2 rank_inside{R"re(.*(\[rank\d+\]:))re"};
   RE2 group_inside{R"re((\[PG [^\]]* Rank \d+\]|\[Rank \d+\]))re"};
   // "[Rank 0]: Ranks 4, 5" of which the statement speaks.
@@ -247,16 +275,11 @@ struct LogPatterns::Prefix {
 };
 
 LogPatterns::LogPatterns() : tables_(std::make_unique<Tables>()) {
-  std::string all;
-  std::vector<std::pair<std::string, size_t>> all_keys;
+  std::vector<Tables::Candidate> all;
   const auto add = [&](Says says, const char* keys, const char* expression) {
-    const size_t index = tables_->patterns.size();
-    tables_->patterns.emplace_back(says, expression);
-    if (says == Says::kFrame) return tables_->frames.push_back(index);
-    for (const std::string& key : Split(keys)) {
-      all_keys.emplace_back(key, index);
-      all += (all.empty() ? "" : "|") + RE2::QuoteMeta(key);
-    }
+    const Pattern& pattern = tables_->patterns.emplace_back(says, expression);
+    if (says == Says::kFrame) return tables_->frames.push_back(&pattern);
+    for (const std::string_view key : Split(keys)) all.push_back({Key(key), &pattern});
   };
 #define LOG_PATTERN(identifier, says, keys, expression, ...) add(Says::says, keys, expression);
 #include "collector/import/logs/log_patterns.def"
@@ -264,41 +287,37 @@ LogPatterns::LogPatterns() : tables_(std::make_unique<Tables>()) {
 #define LOG_PREFIX(identifier, expression, ...) tables_->prefixes.emplace_back(expression);
 #include "collector/import/logs/log_prefixes.def"
 #undef LOG_PREFIX
-  for (const auto& [key, index] : all_keys) {
-    for (const auto& [longer, other] : all_keys) {
-      if (longer.starts_with(key)) tables_->by_key[key].push_back(other);
+  std::vector<std::string> searched;
+  for (const Tables::Candidate& one : all) {
+    searched.push_back(one.key.searched);
+    for (const Tables::Candidate& other : all) {
+      const bool may_be = other.key.searched.starts_with(one.key.searched);
+      if (may_be) tables_->by_key[one.key.searched].push_back(other);
     }
   }
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_max_mem(64 << 20);
-  tables_->keys = std::make_unique<RE2>(all, options);
+  tables_->keys = std::make_unique<LogKeys>(std::move(searched));
 }
 
 LogPatterns::~LogPatterns() = default;
 
 std::optional<KeyFound> LogPatterns::FindKey(std::string_view text, size_t from) const {
-  re2::StringPiece found;
-  if (!tables_->keys->Match({text.data(), text.size()}, from, text.size(), RE2::UNANCHORED, &found,
-                            1)) {
-    return std::nullopt;
-  }
-  return KeyFound{static_cast<size_t>(found.data() - text.data()), found.size()};
+  return tables_->keys->Find(text, from);
 }
 
 std::optional<size_t> LogPatterns::Match(std::string_view line, const KeyFound& key,
                                          LogFact* fact) {
   const auto candidates = tables_->by_key.find(std::string(line.substr(key.at, key.size)));
   if (candidates == tables_->by_key.end()) return std::nullopt;
-  for (const size_t index : candidates->second) {
-    const Pattern& pattern = tables_->patterns[index];
-    LogFact found = PrefixOf(line.substr(0, key.at)).fact;
+  for (const Tables::Candidate& candidate : candidates->second) {
+    const size_t begin = candidate.key.BeginIn(line, key.at);
+    if (begin == std::string_view::npos) continue;
+    LogFact found = PrefixOf(line.substr(0, begin)).fact;
     PartialTime time;
     const std::optional<size_t> end =
-        pattern.expression.Match(line, key.at, RE2::ANCHOR_START, &found, &time);
+        candidate.pattern->expression.Match(line, begin, RE2::ANCHOR_START, &found, &time);
     if (!end) continue;
     time.StoreIn(&found);
-    found.says = pattern.says;
+    found.says = candidate.pattern->says;
     *fact = std::move(found);
     return end;
   }
@@ -309,9 +328,8 @@ bool LogPatterns::MatchFrame(std::string_view text, LogFact* fact) const {
   PartialTime time;
   const size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return false;
-  return std::any_of(tables_->frames.begin(), tables_->frames.end(), [&](size_t index) {
-    const Expression& expression = tables_->patterns[index].expression;
-    return expression.Match(text, begin, RE2::ANCHOR_START, fact, &time).has_value();
+  return std::any_of(tables_->frames.begin(), tables_->frames.end(), [&](const Pattern* frame) {
+    return frame->expression.Match(text, begin, RE2::ANCHOR_START, fact, &time).has_value();
   });
 }
 

@@ -10,14 +10,9 @@
 #include <unordered_map>
 
 #include "collector/import/logs/log_fact.h"
+#include "collector/import/logs/log_keys.h"
 
 namespace rollcall::logs {
-
-// A place in a text where a pattern may match.
-struct KeyFound {
-  size_t at = 0;
-  size_t size = 0;
-};
 
 // Compiles the tables, which takes some milliseconds: use one object for all files of a thread. Not
 // thread-safe. Throws std::bad_alloc only.

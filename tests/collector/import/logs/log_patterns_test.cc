@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collector/import/logs/log_scanner.h"
@@ -72,6 +73,26 @@ TEST(LogPatterns, EachSampleIsUnderstood) {
       from = key->at + key->size;
     }
     EXPECT_EQ(fact.says, sample.says) << sample.name;
+  }
+}
+
+// The shortest key decides how many bytes the search skips.
+TEST(LogPatterns, NoKeyIsShort) {
+  constexpr std::pair<Says, const char*> kRows[] = {
+#define LOG_PATTERN(identifier, says, keys, expression, seen, sample) {Says::says, keys},
+#include "collector/import/logs/log_patterns.def"
+#undef LOG_PATTERN
+  };
+  for (const auto& [says, keys] : kRows) {
+    if (says == Says::kFrame) continue;
+    std::string_view rest = keys;
+    while (!rest.empty()) {
+      const std::string_view key = rest.substr(0, rest.find('|'));
+      const size_t gap = key.find("…");
+      const size_t begin = gap == std::string_view::npos ? 0 : gap + std::string_view("…").size();
+      EXPECT_GE(key.size() - begin, 11u) << key;
+      rest.remove_prefix(std::min(key.size() + 1, rest.size()));
+    }
   }
 }
 
