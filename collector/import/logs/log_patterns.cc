@@ -51,7 +51,7 @@ int64_t Product(std::string_view text) {
 }
 
 // "0-3,5"
-std::vector<int32_t> Ranks(std::string_view text) {
+std::vector<int32_t> RankList(std::string_view text) {
   std::vector<int32_t> ranks;
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find(','));

@@ -1,0 +1,20 @@
+// Finds which rank of the job each writer is.
+#ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RANKS_H_
+#define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RANKS_H_
+
+#include "collector/import/logs/log_job.h"
+
+namespace rollcall::logs {
+
+// A writer's rank is stated by a prefix or a statement. Otherwise it is, in this order:
+// - the number in the name of its file, if several files differ in this number;
+// - its rank in the largest communicator of NCCL, by "Init COMPLETE" lines;
+// - the rank of its process, if another line states it;
+// - its local rank, if the job ran on one node;
+// - its device, if no writer with calls of NCCL has a rank.
+// Writers that are one rank are merged, and moved from `job`. Writers without a rank are left out.
+Ranks FindRanks(LogJob* job);
+
+}  // namespace rollcall::logs
+
+#endif  // ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RANKS_H_

@@ -1,0 +1,88 @@
+#include "collector/import/logs/log_ras.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rollcall::logs {
+
+namespace {
+
+constexpr size_t kMaxAnswers = 1000;
+constexpr size_t kMaxClasses = 1000;
+constexpr int64_t kMaxRanksOfRas = 1 << 13;
+
+}  // namespace
+
+void AddRas(LogJob* job, const LogFact& fact) {
+  if (!fact.operation.empty()) {
+    if (job->ras.size() >= kMaxAnswers) job->ras.erase(job->ras.begin());
+    job->ras.push_back({fact.operation, {}});
+    return;
+  }
+  if (job->ras.empty() || job->ras.back().classes.size() >= kMaxClasses) return;
+  std::vector<RasClass>& classes = job->ras.back().classes;
+  if (fact.number >= 0) {
+    RasClass made;
+    made.number = fact.number;
+    made.many = fact.many >= 0 ? fact.many : static_cast<int64_t>(fact.ranks.size());
+    made.ranks = fact.ranks;
+    made.quote = job->QuoteOf(fact, "", 0);
+    classes.push_back(std::move(made));
+  } else if (!classes.empty() && !fact.ranks.empty()) {
+    std::vector<int32_t>& ranks = classes.back().ranks;
+    if (static_cast<int64_t>(ranks.size()) < classes.back().many)
+      ranks.push_back(fact.ranks.front());
+  }
+}
+
+// Counts differ by one now and then in a job that moves: they are positions only if they are the
+// same in two answers. Of two classes, the one whose ranks are listed may be ahead or behind.
+void TakeRas(LogJob* job) {
+  if (job->ras.size() < 2) return;
+  const RasAnswer& last = job->ras.back();
+  const RasAnswer& before = job->ras[job->ras.size() - 2];
+  if (last.operation != before.operation || last.classes != before.classes) return;
+  if (last.classes.size() != 2) return;
+  const bool first_behind = last.classes[0].number < last.classes[1].number;
+  const RasClass& behind = last.classes[first_behind ? 0 : 1];
+  const RasClass& ahead = last.classes[first_behind ? 1 : 0];
+  if (std::max(behind.many, ahead.many) > kMaxRanksOfRas) return;
+  const int64_t size = behind.many + ahead.many;
+  const bool listed = static_cast<int64_t>(behind.ranks.size()) == behind.many;
+  if (!listed || behind.many * 2 > size || size > kMaxRanksOfRas) {
+    job->statements.push_back(
+        {.file = job->files[ahead.quote.file].path,
+         .line = ahead.quote.line,
+         .text = ahead.quote.text,
+         .statement =
+             fmt::format("RAS reports twice that {} ranks launched {} operations and {} ranks {}",
+                         ahead.many, ahead.number, behind.many, behind.number)});
+    return;
+  }
+  job->size = std::max(job->size, size);
+  const std::string group = "the communicator that RAS reports";
+  for (int32_t rank = 0; rank < size; ++rank) {
+    Writer* writer = job->WriterOfRank(rank);
+    if (writer == nullptr) continue;
+    const bool is_behind =
+        std::find(behind.ranks.begin(), behind.ranks.end(), rank) != behind.ranks.end();
+    Position& position = writer->groups[group];
+    position.group_rank = rank;
+    position.completed = behind.number;
+    position.enqueued = is_behind ? behind.number : ahead.number;
+    Quote quote = is_behind ? behind.quote : ahead.quote;
+    quote.group = group;
+    if (!is_behind) {
+      Wait& wait = position.waits[behind.number + 1];
+      wait.number = behind.number + 1;
+      wait.operation = last.operation;
+    }
+    writer->quotes.push_back(std::move(quote));
+  }
+}
+
+}  // namespace rollcall::logs
