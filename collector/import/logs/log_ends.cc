@@ -30,11 +30,11 @@ bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> 
 bool IsConsequence(const LogFact& exception) {
   const std::string_view type = exception.function;
   const std::string_view name = type.substr(type.rfind('.') + 1);
-  if (StartsWithAny(name,
-                    {"DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt",
-                     "SystemExit", "SignalException", "SIGTERMException", "ChildFailedError",
-                     "ProcessRaisedException", "ProcessExitedException", "RayTaskError",
-                     "RayActorError", "BrokenPipeError", "ConnectionResetError"})) {
+  if (StartsWithAny(
+          name, {"DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt",
+                 "SystemExit", "SignalException", "SIGTERMException", "ChildFailedError",
+                 "ProcessRaisedException", "ProcessExitedException", "RayTaskError",
+                 "EngineDeadError", "RayActorError", "BrokenPipeError", "ConnectionResetError"})) {
     return true;
   }
   return ContainsAny(
@@ -78,15 +78,24 @@ void DropLateEnds(const LogJob& job, Writer* writer) {
   if (end.how == ProcessEnd::How::kUnknown) writer->ended = {};
 }
 
-// Text that the job prints may look like a launcher's report of an end. Then the rank prints more
-// lines for minutes; where lines have no writer, the job prints many.
+// Text that the job prints may look like a launcher's report of an end. Then more lines follow.
 bool ContinuedAfterEnd(const LogJob& job, const Writer& writer) {
+  // A launcher of MPI prints its report last; a job that runs other jobs, as tests do, continues.
+  constexpr int kLinesAfterLauncher = 60;
+  const Moment& report = job.launcher_ended;
+  if (job.lines_after_launcher > kLinesAfterLauncher && !report.IsBefore(writer.ended)) return true;
   if (job.last_end_ns == kNoTime || writer.end.at_ns != kNoTime) return false;
   constexpr int64_t kContinuedNs = 300'000'000'000;
   constexpr int kManyLines = 20;
   return (writer.lines_after_end > kLinesOfAnEnd &&
           writer.plain_ns - job.last_end_ns > kContinuedNs) ||
          (job.lines_after_end >= kManyLines && job.last_plain_ns - job.last_end_ns > kContinuedNs);
+}
+
+void DropEnd(Writer* writer) {
+  writer->end = {};
+  writer->exit_mark = ring::ExitMark::kNone;
+  writer->ended_by.reset();
 }
 
 void EndWithNode(const LogJob& job, Writer* writer) {
@@ -99,10 +108,69 @@ void EndWithNode(const LogJob& job, Writer* writer) {
   writer->end.order = 0;
 }
 
+bool IsKilled(const Writer& writer) {
+  const ProcessEnd& end = writer.end;
+  return end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL && end.parent_saw;
+}
+
+// A launcher kills all ranks when one ends, and Hydra and srun report each kill. The kernel names
+// the process that ran out of memory; Slurm does not.
+void DropKillsOfLauncher(LogJob* job, Ranks* ranks) {
+  std::vector<int32_t> killed;
+  bool kernel_names = false;
+  bool all = true;
+  for (const auto& [rank, writer] : *ranks) {
+    kernel_names |= writer.end.oom_killed;
+    all &= IsKilled(writer);
+    if (IsKilled(writer)) killed.push_back(rank);
+  }
+  for (const int32_t rank : killed) {
+    Writer& writer = ranks->at(rank);
+    if (kernel_names && !writer.end.oom_killed) DropEnd(&writer);
+    writer.end.oom_killed |= job->out_of_memory && !kernel_names;
+  }
+  if (killed.size() < 2 || !all || job->out_of_memory) return;
+  const Quote& quote = ranks->at(killed.front()).quotes.front();
+  job->statements.push_back({.file = job->files[quote.file].path,
+                             .line = quote.line,
+                             .text = quote.text,
+                             .statement = "all ranks were killed by SIGKILL; the log does not say "
+                                          "which of them ended first"});
+  for (auto& [rank, writer] : *ranks) DropEnd(&writer);
+}
+
+bool StatesFailure(const LogJob& job, const Ranks& ranks) {
+  return job.first_wait.order >= 0 || !job.statements.empty() ||
+         std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+           const Writer& writer = rank.second;
+           return HasEnded(writer.end) || writer.exit_mark != ring::ExitMark::kNone ||
+                  writer.ended_by;
+         });
+}
+
+// Programs print tracebacks of exceptions that they handle. Many lines of the job follow.
+void DropCaughtExceptions(const LogJob& job, Ranks* ranks) {
+  constexpr uint64_t kManyLines = 50;
+  for (auto& [rank, writer] : *ranks) {
+    if (!writer.exception) continue;
+    const Moment& raised = writer.raised;
+    uint64_t last = job.files[raised.file].last_line;
+    if (job.ended.order >= 0 && job.ended.file == raised.file) {
+      last = std::min(last, job.ended.line);
+    }
+    if (last > raised.line + kManyLines) writer.exception.reset();
+  }
+}
+
 }  // namespace
 
 void AddEnd(LogJob* job, Writer* writer, const LogFact& fact) {
   if (writer == nullptr || fact.exit == 0 || fact.signal == 0) return;
+  const Moment now = job->Now(fact);
+  if (fact.ends_job) {
+    job->launcher_ended = now;
+    job->lines_after_launcher = 0;
+  }
   ProcessEnd& end = writer->end;
   if (HasEnded(end) && !(end.by_launcher && fact.says == Says::kEnded)) return;  // the first one
   const bool stopped = fact.says == Says::kStopped || fact.signal == SIGTERM;
@@ -114,7 +182,7 @@ void AddEnd(LogJob* job, Writer* writer, const LogFact& fact) {
   end.oom_killed |= fact.out_of_memory;
   end.parent_saw = !stopped;
   end.at_ns = fact.time_ns;
-  writer->ended = job->Now(fact);
+  writer->ended = now;
   writer->lines_after_end = 0;
   end.order = static_cast<uint32_t>(writer->ended.order);
   job->last_end_ns = job->last_ns;
@@ -140,8 +208,7 @@ void AddException(LogJob* job, Writer* writer, const LogFact& fact) {
   exception.at_ns = fact.time_ns;
   writer->exception = std::move(exception);
   writer->exception_frames = fact.frames;
-  writer->exception_file = job->file();
-  writer->exception_line = fact.line;
+  writer->raised = job->Now(fact);
   writer->lines_after_exception = 0;
   job->AddQuote(writer, fact, "", 0);
 }
@@ -156,17 +223,18 @@ void AddWorker(LogJob* job, const LogFact& fact) {
       AddEnd(job, writer, *report);
     }
   };
-  const bool begins = fact.rank < 0 && fact.host.empty() && fact.pid < 0 && fact.exit < 0 &&
-                      fact.signal < 0 && fact.time_ns == kNoTime;
+  const bool begins = (fact.rank < 0 || fact.weak) && fact.host.empty() && fact.pid < 0 &&
+                      fact.exit < 0 && fact.signal < 0 && fact.time_ns == kNoTime;
   if (begins) job->worker = {};
   job->in_worker |= begins || fact.pid > 0;
   if (!job->in_worker) return;
-  if (fact.rank >= 0) job->worker.rank = fact.rank;
+  if (fact.rank >= 0 && !fact.weak) job->worker.rank = fact.rank;
   if (fact.pid > 0) job->worker.pid = fact.pid;
   if (!fact.host.empty()) job->worker.host = fact.host;
   if (fact.time_ns != kNoTime) job->worker.time_ns = fact.time_ns;
   job->worker.exit = fact.exit;
   job->worker.signal = fact.signal;
+  job->worker.ends_job = fact.ends_job;
   if (job->worker.rank >= 0 && (fact.exit >= 0 || fact.signal > 0)) {
     set_end(&job->worker);
     job->in_worker = false;
@@ -208,37 +276,32 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
 void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   File& file = job->files.back();
   ++file.lines;
+  file.last_line = std::max(file.last_line, fact.line);
   file.weak += fact.weak ? 1 : 0;
   job->last_plain_ns = std::max(job->last_plain_ns, fact.time_ns);
   const bool known = fact.rank >= 0 || fact.local_rank >= 0 || fact.pid >= 0;
   if (!known && job->last_end_ns != kNoTime) ++job->lines_after_end;
+  const auto follows = [&](const Moment& moment) {
+    return moment.order >= 0 && moment.file == job->file() && moment.line < fact.line;
+  };
+  if (!known && follows(job->launcher_ended)) ++job->lines_after_launcher;
   if (writer == nullptr) return;
   writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
   if (writer->ended.order >= 0) ++writer->lines_after_end;
-  const bool later = writer->exception && writer->exception_file == job->file() &&
-                     fact.line > writer->exception_line;
-  if (later) ++writer->lines_after_exception;
+  if (writer->exception && follows(writer->raised)) ++writer->lines_after_exception;
 }
 
-void DropConsequences(const LogJob& job, Ranks* ranks) {
+void DropConsequences(LogJob* job, Ranks* ranks) {
   for (auto& [rank, writer] : *ranks) {
-    DropLateEnds(job, &writer);
-    if (ContinuedAfterEnd(job, writer)) {
-      writer.end = {};
-      writer.exit_mark = ring::ExitMark::kNone;
-      writer.ended_by.reset();
-    }
+    DropLateEnds(*job, &writer);
+    if (ContinuedAfterEnd(*job, writer)) DropEnd(&writer);
     // Other ranks lose their connections to a rank that aborts.
-    if (writer.ended_by == ErrorClass::kOTHER && job.mpi_abort.rank >= 0 &&
-        job.mpi_abort.rank != rank) {
-      writer.ended_by.reset();
-      writer.end = {};
-    }
-    EndWithNode(job, &writer);
-    ProcessEnd& end = writer.end;
-    const bool killed = end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL;
-    end.oom_killed |= job.out_of_memory && killed;
+    const int32_t aborted = job->mpi_abort.rank;
+    if (writer.ended_by == ErrorClass::kOTHER && aborted >= 0 && aborted != rank) DropEnd(&writer);
+    EndWithNode(*job, &writer);
   }
+  DropKillsOfLauncher(job, ranks);
+  if (!StatesFailure(*job, *ranks)) DropCaughtExceptions(*job, ranks);
 }
 
 }  // namespace rollcall::logs

@@ -20,7 +20,7 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact);
 
 // Removes ends and exceptions that follow from a wait, from the end of the job, or from the end of
 // another rank, and those of ranks that continued. Adds the ends of ranks on nodes that failed.
-void DropConsequences(const LogJob& job, Ranks* ranks);
+void DropConsequences(LogJob* job, Ranks* ranks);
 
 }  // namespace rollcall::logs
 

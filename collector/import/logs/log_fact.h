@@ -61,6 +61,7 @@ struct LogFact {
   int32_t rank = -1;  // in the job
   bool weak = false;  // by a prefix that ordinary text may have, too: "3: "
   int32_t local_rank = -1;
+  int32_t task = -1;  // srun's label, where each task starts several ranks: "1: [default5]:"
   std::string host;
   int64_t pid = -1;
   int64_t time_ns = kNoTime;  // CLOCK_REALTIME, by a clock and a time zone that are not known
@@ -84,7 +85,8 @@ struct LogFact {
   int signal = -1;
   int exit = -1;
   bool out_of_memory = false;
-  int64_t many = -1;  // so many ranks
+  bool ends_job = false;  // a launcher of MPI prints it last
+  int64_t many = -1;      // so many ranks
   std::vector<int32_t> ranks;
   std::string function;
   LogFrame frame;

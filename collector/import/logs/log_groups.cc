@@ -186,6 +186,29 @@ void AddGroup(LogParts* parts, const std::string& name, const std::vector<Member
   }
 }
 
+// "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2977, OpType=…" names the
+// operation and not the group; other lines name the group and the number.
+void MoveWaitsToStatedGroups(Writer* writer) {
+  for (auto& group : writer->groups) {
+    Position& position = group.second;
+    const bool by_default = group.first == kDefaultGroup;
+    std::erase_if(position.waits, [&](const auto& numbered) {
+      const Wait& wait = numbered.second;
+      if (wait.in_stated_group) return false;
+      for (auto& [name, stated] : writer->groups) {
+        const auto same = stated.waits.find(wait.number);
+        if (same == stated.waits.end() || !same->second.in_stated_group) continue;
+        Wait& to = same->second;
+        if (!to.operation.empty() && to.operation != wait.operation) continue;
+        to = wait;
+        to.in_stated_group = true;
+        return true;
+      }
+      return by_default && position.enqueued >= 0 && wait.number > position.enqueued;
+    });
+  }
+}
+
 }  // namespace
 
 void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
@@ -210,6 +233,7 @@ void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
       (position.waits.contains(number) || position.waits.size() < kMaxWaits)) {
     Wait& wait = position.waits[number];
     wait.number = number;
+    wait.in_stated_group |= !fact.group.empty();
     if (!operation.empty()) {
       wait.operation = operation;
       wait.send_count = fact.send_count;
@@ -245,6 +269,7 @@ void AddGroups(LogParts* parts) {
   std::map<std::string, std::vector<MemberOfGroup>> groups;
   for (uint32_t p = 0; p < parts->writers().size(); ++p) {
     if (parts->writers()[p] == nullptr) continue;
+    MoveWaitsToStatedGroups(parts->writers()[p]);
     for (const auto& [name, position] : parts->writers()[p]->groups) {
       groups[name].push_back({p, &position});
     }

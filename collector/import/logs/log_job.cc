@@ -32,7 +32,7 @@ Writer* LogJob::WriterOf(const LogFact& fact) {
     if (rank >= static_cast<int32_t>(kMaxRanks)) return nullptr;
     key = fmt::format("r{}", rank);
   } else if (fact.local_rank >= 0) {
-    key = fmt::format("f{} l{} {}", file(), fact.local_rank, fact.host);
+    key = fmt::format("f{} t{} l{} {}", file(), fact.task, fact.local_rank, fact.host);
   } else if (fact.pid >= 0) {
     const auto known = pids.find({fact.pid, fact.host});
     key = known != pids.end() ? known->second : fmt::format("p{} {}", fact.pid, fact.host);
@@ -43,6 +43,7 @@ Writer* LogJob::WriterOf(const LogFact& fact) {
   const auto [entry, added] = writers.try_emplace(key);
   Writer& writer = entry->second;
   writer.file = file();
+  has_tasks |= fact.task >= 0;
   writer.named |= rank >= 0;
   if (rank >= 0) writer.rank = rank;
   if (added) writer.by_group = rank >= 0 && fact.rank < 0;
@@ -78,7 +79,7 @@ Writer* LogJob::WriterOfPid(int64_t pid, const std::string& host) {
   return found;
 }
 
-Moment LogJob::Now(const LogFact& fact) { return {file(), order++, fact.time_ns}; }
+Moment LogJob::Now(const LogFact& fact) { return {file(), fact.line, order++, fact.time_ns}; }
 
 void LogJob::NoteWait(const LogFact& fact) {
   const Moment now = Now(fact);
@@ -119,9 +120,9 @@ void LogJob::Restart() {
   failed_nodes.clear();
   worker = mpi_error = mpi_abort = {};
   in_worker = out_of_memory = false;
-  first_wait = ended = {};
+  first_wait = ended = launcher_ended = {};
   last_end_ns = kNoTime;
-  lines_after_end = 0;
+  lines_after_end = lines_after_launcher = 0;
   calls_kept = 0;
 }
 

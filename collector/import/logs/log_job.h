@@ -25,6 +25,7 @@ inline constexpr size_t kMaxGroups = 64;
 // When a line stated something: its place in the order of lines, and its time.
 struct Moment {
   uint32_t file = 0;
+  uint64_t line = 0;
   int64_t order = -1;  // -1: never
   int64_t ns = kNoTime;
 
@@ -48,6 +49,7 @@ struct Wait {
   int64_t send_count = -1;
   int64_t recv_count = -1;
   int64_t since_ns = kNoTime;
+  bool in_stated_group = false;  // a line names the group
   std::vector<LogFrame> frames;
 };
 
@@ -93,9 +95,8 @@ struct Writer {
 
   std::optional<UncaughtException> exception;
   std::vector<LogFrame> exception_frames;
-  uint32_t exception_file = 0;
-  uint64_t exception_line = 0;
-  int lines_after_exception = 0;
+  Moment raised;
+  int lines_after_exception = 0;  // of this writer
 
   ProcessEnd end;
   Moment ended;
@@ -113,6 +114,7 @@ struct File {
   std::string path;
   std::string series;  // the path without its number
   int32_t number = -1;
+  uint64_t last_line = 0;
   uint64_t lines = 0;  // that were read
   uint64_t weak = 0;   // lines with a prefix that ordinary text may have, too
 };
@@ -173,6 +175,9 @@ struct LogJob {
   Moment ended;                   // by a user or the batch system
   int64_t last_end_ns = kNoTime;  // `last_ns` when the last end was stated
   int lines_after_end = 0;        // whose writer is unknown
+  Moment launcher_ended;          // a launcher of MPI stated last how the job ended
+  int lines_after_launcher = 0;   // whose writer is unknown
+  bool has_tasks = false;         // labels of srun are tasks that start several ranks
 
   std::vector<RasAnswer> ras;
   std::optional<LogFact> store;                 // `completed` of `size` ranks came to the store

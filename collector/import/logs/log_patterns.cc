@@ -218,6 +218,13 @@ std::vector<std::string_view> Split(std::string_view keys) {
   return list;
 }
 
+// "1: [default5]:" is local rank 5 of srun's task 1, and not rank 1.
+void SetTask(LogFact* fact) {
+  if (!fact->weak || fact->local_rank < 0) return;
+  fact->task = std::exchange(fact->rank, -1);
+  fact->weak = false;
+}
+
 struct Pattern {
   Pattern(Says what, const char* text) : says(what), expression(text) {}
 
@@ -317,6 +324,7 @@ std::optional<size_t> LogPatterns::Match(std::string_view line, const KeyFound& 
         candidate.pattern->expression.Match(line, begin, RE2::ANCHOR_START, &found, &time);
     if (!end) continue;
     time.StoreIn(&found);
+    SetTask(&found);
     found.says = candidate.pattern->says;
     *fact = std::move(found);
     return end;
@@ -353,6 +361,7 @@ size_t LogPatterns::ReadPrefixes(std::string_view line, LogFact* fact) {
     }
   }
   time.StoreIn(fact);
+  SetTask(fact);
   return at;
 }
 

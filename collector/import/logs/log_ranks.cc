@@ -104,7 +104,8 @@ void NameWriters(LogJob* job) {
 bool IsOrdinaryText(const LogJob& job, const Writer& writer, bool others_have_prefix) {
   const bool only_rank = writer.local_rank < 0 && writer.pid < 0 && writer.named;
   const File& file = job.files[writer.file];
-  return writer.weak && only_rank && (others_have_prefix || file.weak * 2 < file.lines);
+  const bool is_task = job.has_tasks && only_rank;
+  return writer.weak && only_rank && (is_task || others_have_prefix || file.weak * 2 < file.lines);
 }
 
 // The rank that is said to have failed first, and that has no exception.
@@ -132,8 +133,7 @@ void Merge(Writer from, Writer* to) {
   if (!to->exception && from.exception) {
     to->exception = std::move(from.exception);
     to->exception_frames = std::move(from.exception_frames);
-    to->exception_file = from.exception_file;
-    to->exception_line = from.exception_line;
+    to->raised = from.raised;
     to->lines_after_exception = from.lines_after_exception;
   }
   const bool other_end = HasEnded(from.end) && !from.end.by_launcher;

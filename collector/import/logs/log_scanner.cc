@@ -230,7 +230,9 @@ void LogScanner::Emit(LogFact* fact, std::string_view piece) {
   LogFact whole = std::move(*fact);
   for (auto it = stacks_.begin(); it != stacks_.end(); ++it) {
     if (!IsOf(whole, it->fact) || !IsOf(it->fact, whole)) continue;
-    whole.replaces = it->done && whole.says == Says::kTraceback && it->fact.replaces;
+    // "Original Traceback": of a data loader's worker, whose exception the rank raised again.
+    const bool original = piece.find("Original Traceback (most") != std::string_view::npos;
+    whole.replaces = it->done && whole.says == Says::kTraceback && (it->fact.replaces || original);
     stacks_.erase(it);
     break;
   }

@@ -190,7 +190,7 @@ void LogTraceBuilder::Add(const LogFact& stated) {
 Trace LogTraceBuilder::Finish() {
   TakeRas(&job_);
   Ranks ranks = FindRanks(&job_);
-  DropConsequences(job_, &ranks);
+  DropConsequences(&job_, &ranks);
   Trace& trace = job_.trace;
   trace.evidence = Trace::Evidence::kLogs;
   trace.log_lines = std::move(job_.statements);
@@ -214,7 +214,7 @@ Trace LogTraceBuilder::Finish() {
 void LogTraceBuilder::AddEnds(Trace* trace) {
   if (trace->worlds.size() != 1) return;
   Ranks ranks = FindRanks(&job_);
-  DropConsequences(job_, &ranks);
+  DropConsequences(&job_, &ranks);
   for (const auto& [rank, writer] : ranks) {
     const uint32_t p = ProcessOf(*trace, 0, rank);
     if (p == kNoIndex) continue;
