@@ -1,5 +1,5 @@
-// Sums over the words of a buffer (ring_format.h, "The data of collectives"), by which two copies
-// of it are compared without being in one place.
+// Sums over the words of a buffer (ring_format.h, "The data of collectives"). Two processes compare
+// their copies of a buffer by these sums, without exchanging the data.
 #ifndef ROLLCALL_PROTO_DATA_WORDS_H_
 #define ROLLCALL_PROTO_DATA_WORDS_H_
 
@@ -29,8 +29,9 @@ constexpr Fingerprint operator+(const Fingerprint& a, const Fingerprint& b) {
           a.exclusive ^ b.exclusive};
 }
 
-// Equal for equal fingerprints. Never 0, except for no words. Of a change in the highest bit, all
-// sums may have that bit only: rotated, two of them do not cancel.
+// Equal for equal fingerprints. Never 0, except for no words. If only the highest bit of a word
+// changes, each sum may change in its highest bit only. Two sums are therefore rotated, so that
+// these changes do not cancel.
 constexpr uint64_t HashFingerprint(const Fingerprint& all) {
   if (all.words == 0) return 0;
   const uint64_t a = (all.sum + std::rotl(all.squared_sum, 32)) * 0xc2b2ae3d27d4eb4f;

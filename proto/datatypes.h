@@ -1,4 +1,4 @@
-// The predefined datatypes: number, name, and class. Two datatypes with the same class are the same
+// The predefined datatypes: number, name, class and size. Two datatypes of one class are the same
 // type under two names.
 #ifndef ROLLCALL_PROTO_DATATYPES_H_
 #define ROLLCALL_PROTO_DATATYPES_H_
@@ -9,7 +9,8 @@
 namespace rollcall {
 
 // The representation of a basic type on x86-64 and AArch64 Linux. Types of one class have the same
-// bits: MPI_LONG for MPI_INT64_T is a note, not a mismatch (an error by MPI 4.0, 3.3.1).
+// bits. MPI_LONG on one rank and MPI_INT64_T on another is therefore reported as a note, not as a
+// mismatch, although it is an error by MPI 4.0, 3.3.1.
 enum class TypeClass : uint8_t {
   kUnknown,
   kByte,

@@ -1,7 +1,7 @@
-// The numbers that identify CUDA streams in the ring (Record::detail2, GpuProgress::stream): their
-// handles, except for per-thread default streams. CUDA uses one handle for the per-thread default
-// streams of all threads; the ring has a number for each, because a wait for one thread's stream
-// does not show that another thread's stream is complete.
+// The numbers that identify CUDA streams in the ring (Record::detail2, GpuProgress::stream). A
+// stream's number is its handle, except for per-thread default streams. CUDA uses one handle for
+// the per-thread default streams of all threads. The ring has a number for each of them, because a
+// wait for one thread's stream does not show that another thread's stream is complete.
 #ifndef ROLLCALL_PROTO_DEVICE_STREAMS_H_
 #define ROLLCALL_PROTO_DEVICE_STREAMS_H_
 
@@ -13,8 +13,8 @@ namespace rollcall::ring {
 inline constexpr uint64_t kLegacyStream = 1;
 inline constexpr uint64_t kPerThreadStream = 2;
 
-// The number of a thread's own default stream: made of the index of its ThreadEntry and how often
-// that entry was reused. No handle is as large.
+// The number of a thread's own default stream. It consists of the index of the thread's ThreadEntry
+// and of the number of times that the entry was reused. No handle is as large.
 inline constexpr uint64_t kOwnStream = uint64_t{1} << 62;
 constexpr uint64_t OwnStream(uint32_t thread, uint64_t incarnation) {
   constexpr uint64_t kIncarnations = (uint64_t{1} << 48) - 1;

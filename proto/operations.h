@@ -120,7 +120,7 @@ constexpr bool HasRoot(Rule rule) { return internal::Has(rule, internal::kHasRoo
 constexpr bool Reduces(Rule rule) { return internal::Has(rule, internal::kReduces); }
 constexpr bool IsOnTopology(Rule rule) { return internal::Has(rule, internal::kOnTopology); }
 
-// MPI_Exscan: the first member has no result, and the last member's input is in none.
+// MPI_Exscan: the first member has no result, and no result contains the last member's input.
 constexpr bool IsExclusiveScan(Operation operation) {
   return operation == Operation::kExscan || operation == Operation::kIexscan ||
          operation == Operation::kExscan_init;
@@ -158,7 +158,8 @@ inline constexpr OperationInfo kOperations[] = {
 #undef FUNCTION
 };
 
-// The operations that torch.distributed enqueues: names only; the shim does not wrap them.
+// The operations that torch.distributed enqueues, as Flight Recorder's dumps name them. The shim
+// does not wrap them.
 inline constexpr OperationInfo kTorchOperations[] = {
 #define TORCH_OPERATION(id, identifier, name, kind, rule) \
   {Operation::kTorch##identifier, name, Kind::k##kind, Rule::k##rule},
@@ -172,8 +173,8 @@ inline constexpr OperationInfo kC10dOperations[] = {
   {Operation::kC10d##identifier, name, Kind::k##kind, Rule::k##rule},
 #include "proto/torch_functions.def"
 };
-// The same calls on a group whose operations run on devices. They are in no ring: the collector
-// knows them by their group.
+// The same calls on a group whose operations run on devices. No ring has these numbers: the
+// collector converts the numbers of such a group's calls (OnDevice).
 inline constexpr OperationInfo kC10dDeviceOperations[] = {
 #define C10D(id, identifier, name, kind, rule)                                       \
   {Operation::kC10dDevice##identifier, name,                                         \
@@ -212,10 +213,10 @@ constexpr bool IsC10d(Operation operation) {
          (static_cast<uint16_t>(operation) >= 640 && static_cast<uint16_t>(operation) < 700);
 }
 
-// Of a number in a ring: the call if its group's operations run on devices.
+// Converts a call's number in a ring to its number on a group whose operations run on devices.
 constexpr uint16_t OnDevice(uint16_t c10d) { return static_cast<uint16_t>(c10d + 200); }
 
-// Waits for a key in a store of torch.distributed: of no communicator.
+// A wait for a key in a store of torch.distributed. It belongs to no communicator.
 constexpr bool IsStoreWait(Operation operation) {
   return operation == Operation::kC10dStoreWait || operation == Operation::kC10dStoreGet;
 }
@@ -256,8 +257,8 @@ struct OperationsByNumber {
 inline constexpr OperationsByNumber kOperationsByNumber;
 }  // namespace internal
 
-// Returns the row of `operation`. The row has no name if this version does not know the number (the
-// ring may come from a newer shim).
+// Returns the row of `operation`. The row has no name if the number is unknown; the ring may come
+// from a newer shim.
 constexpr const OperationInfo& FindOperation(uint16_t operation) {
   return internal::kOperationsByNumber.row[operation < kOperationNumbers ? operation : 0];
 }

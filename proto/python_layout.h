@@ -1,19 +1,21 @@
 // Where CPython stores the data of Python stack frames: one row for each minor version.
 //
-// There are two readers: the shim inside the process reads the frames of the thread that it runs
-// in; a reader outside reads those of a stalled process (process_vm_readv, or a core file). Neither
-// can include CPython's own headers, because one binary must serve every interpreter.
+// There are two readers. The shim, inside the process, reads the frames of the thread that it runs
+// in. A reader outside reads the frames of a stalled process (process_vm_readv, or a core file).
+// Neither can include CPython's own headers, because one binary must serve every interpreter.
 //
 // Sources: the interpreters' headers, in Include/ and Include/internal/ of each version:
 // pycore_runtime.h (_PyRuntimeState; in 3.8 pycore_pystate.h), pycore_interp.h
 // (PyInterpreterState), cpython/pystate.h (PyThreadState, _PyCFrame), cpython/frameobject.h
 // (PyFrameObject, to 3.10), pycore_frame.h (_PyInterpreterFrame, from 3.11), cpython/code.h
 // (PyCodeObject), cpython/unicodeobject.h, bytesobject.h, cpython/longintrepr.h, dictobject.h,
-// pycore_dict.h, genobject.h. The layout is constant within a minor
-// version ("only guaranteed to be stable between patch versions", pycore_runtime.h). From 3.13 on
-// the interpreter publishes its own offsets at the start of _PyRuntime (_Py_DebugOffsets, in
-// pycore_debug_offsets.h from 3.14). The readers use these instead of a table; offsets that are not
-// published come from the row, and are used only if the published sizes match that row.
+// pycore_dict.h, genobject.h.
+//
+// The layout is constant within a minor version ("only guaranteed to be stable between patch
+// versions", pycore_runtime.h). From 3.13 on the interpreter publishes its own offsets at the start
+// of _PyRuntime (_Py_DebugOffsets, in pycore_debug_offsets.h from 3.14). The readers prefer the
+// published offsets. Offsets that are not published come from the row; they are used only if the
+// published offsets and sizes agree with the row.
 //
 // tests/proto/python_layout_test.cc compares the rows with offsetof() in the headers of each
 // installed interpreter. Only 64-bit, little-endian default builds are supported: no Py_TRACE_REFS
@@ -30,8 +32,8 @@ namespace rollcall::python {
 
 inline constexpr uint32_t kNone = 0xffffffff;  // the version has no such field, or it is not public
 
-// How the number of used slots of a frame is stored. It is sometimes unknown: up to 3.10 for each
-// running frame, up to 3.13 for a frame that is inside a call of C code.
+// How the number of used slots of a frame is stored. The number is unknown for every running frame
+// up to 3.10, and for a frame that is inside a call of C code up to 3.13.
 enum class StackTop : uint8_t {
   kPointer,  // to the slot after the last used one; null: unknown
   kDepth,    // int, slots of the value stack; negative: unknown
@@ -132,8 +134,8 @@ struct Layout {
   uint32_t keys_indices = kNone;      // the entries follow
 };
 
-// PyFrame's `owner` (pycore_frame.h). From 3.12 on, a frame with a value greater than
-// kFrameObjectOwner represents the C stack and has no user code.
+// The `owner` of a _PyInterpreterFrame (pycore_frame.h). From 3.12 on, a frame with a value greater
+// than kFrameObjectOwner represents the C stack and has no user code.
 enum FrameOwner : uint8_t {
   kThreadOwner = 0,
   kGeneratorOwner = 1,
@@ -359,7 +361,8 @@ constexpr Layout Python313() {
 }
 
 // Taken from the sources of 3.14, never tested with it. The address of the main interpreter is not
-// published: it is the last of the list that starts at runtime_interpreters_head.
+// published: the main interpreter is the last one of the list that starts at
+// runtime_interpreters_head.
 constexpr Layout Python314() {
   Layout row;
   row.version = 0x30e;
@@ -461,8 +464,9 @@ constexpr uint64_t WordAt(const unsigned char* bytes, uint32_t index) {
   return word;
 }
 
-// Returns whether the published offsets that variables need are those of the row. Other offsets are
-// in the row only; they are trusted only if all of these agree. If not, variables are not read.
+// Returns whether the published offsets that are needed for variables equal those of the row.
+// Further offsets that variables need are in the row only. They are trusted only if this function
+// returns true; otherwise variables are not read.
 constexpr bool AgreesOnVariables(const unsigned char* bytes, const Groups& groups,
                                  const Layout& row) {
   const auto is = [&](uint32_t group, uint32_t index, uint32_t offset) {
@@ -553,9 +557,10 @@ constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* run
 
 // --- Text ----------------------------------------------------------------------------------------
 
-// Converts `length` characters of `kind` bytes each to UTF-8; writes at most `room` bytes, whole
+// Converts `length` characters of `kind` bytes each to UTF-8. Writes at most `room` bytes, whole
 // characters only. Returns the number of bytes written. A surrogate that represents an undecodable
-// byte of a file name (PEP 383) becomes that byte; UTF-8 has no form of others: they become '?'.
+// byte of a file name (PEP 383) becomes that byte. Other surrogates have no form in UTF-8 and
+// become '?'.
 constexpr size_t ToUtf8(const unsigned char* characters, uint32_t kind, uint64_t length, char* out,
                         size_t room) {
   size_t used = 0;

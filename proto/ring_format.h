@@ -165,13 +165,13 @@ struct FileHeader {
   uint64_t phase;                // Phase
   uint64_t phase_ticks;          // when phase last changed
   uint64_t exit_mark;            // ExitMark; stored last of these four
-  // The argument of exit() or MPI_Abort. While exit_mark is kNone: the code of the last error that
-  // MPI reported, and the following two are of that error, too.
+  // The argument of exit() or MPI_Abort. While exit_mark is kNone, this field and the next two
+  // describe the last error that MPI reported: its code, time and call path.
   uint64_t exit_status;
   uint64_t exit_ticks;
   uint64_t exit_call_path;      // of the exit or abort; 0 if none was recorded
   uint64_t errors_seen;         // MPI calls that returned an error
-  uint64_t last_error_class;    // MPI's class of the last one
+  uint64_t last_error_class;    // MPI's class of the last of these errors
   uint64_t threads_unrecorded;  // threads without a ring because there was no room
   uint64_t stacks;              // 1 if call paths are recorded
   char host[64];                // NUL-terminated, like all arrays below
@@ -193,7 +193,7 @@ struct FileHeader {
   uint64_t exception_ticks;      // when it was recorded
   uint64_t pid_namespace;        // inode of /proc/self/ns/pid, the namespace of pid; 0: unknown
   uint64_t user_phase_lock;      // odd while the text below is being written
-  // What the process does, in the program's own words (rollcall.h); empty: it says nothing.
+  // The text that the program passed to rollcall_phase() last (rollcall.h); empty if there is none.
   char user_phase[kUserPhaseBytes];
   uint8_t reserved[1664];
   Section sections[kMaxSections];
@@ -263,25 +263,34 @@ struct Record {
   uint64_t request;        // uid of the request made, started or waited for; 0 if none
   // For an operation on a device: `request` numbers the process' device operations, `detail` is the
   // launch (the same for all operations of a group), `detail2` is the handle of the stream.
-  uint64_t detail;   // by operation: split: color<<32|key; error: its class; Waitall, Startall:
-                     // number of requests; Start of a persistent collective: sequence number
-                     // of its init<<32|number of the start; send: 1 + number of earlier sends to
-                     // the same peer with the same tag; Pready: first<<32|last partition;
-                     // torch.distributed: number of the bucket that DDP reduces, from 1 in each
-                     // backward pass; kUnreduced
-  uint64_t detail2;  // Sendrecv: source<<32|recvtag; error: the operation; Psend_init, Precv_init:
-                     // partitions, in an OpenRequest also those ready since the last start<<32
+  // For other operations:
+  //   split                             color << 32 | key
+  //   error                             the error's class
+  //   Waitall, Startall                 number of requests
+  //   Start of a persistent collective  sequence number of its init << 32 | number of the start
+  //   send                              1 + number of earlier sends to the same peer with its tag
+  //   Pready                            first partition << 32 | last partition
+  //   torch.distributed                 number of the bucket that DDP reduces, from 1 in each
+  //                                     backward pass; or kUnreduced
+  uint64_t detail;
+  // For other operations:
+  //   Sendrecv                          source << 32 | recvtag
+  //   error                             the operation that failed
+  //   Psend_init, Precv_init            number of partitions; in an OpenRequest also, << 32, the
+  //                                     number of partitions marked ready since the last start
+  uint64_t detail2;
 };
-// In Record::detail of a collective of torch.distributed that is not DDP's: a backward pass of DDP
-// was announced and has not reduced all its buckets.
+// Record::detail of a collective of torch.distributed that the program called, not DDP, while a
+// backward pass of DDP has begun and has not reduced all its buckets.
 inline constexpr uint64_t kUnreduced = uint64_t{1} << 63;
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);
 static_assert(offsetof(Record, root_or_peer) == 80);
 static_assert(offsetof(Record, call_path) == 96);
 
-// Holds the count arrays of v- and w-collectives, split over as many slots as needed. The Record
-// that they belong to follows. operation is kContinuation. Array 0 is for sends, 1 for receives.
+// Holds a part of a count array of a v- or w-collective. An array takes as many slots as it needs,
+// directly before the Record of its call. operation is kContinuation. Array 0 is for sends, 1 for
+// receives.
 inline constexpr uint16_t kContinuation = 0xffff;
 inline constexpr uint32_t kContinuationValues = 12;
 // Arrays of calls with more values than this are not recorded (kCountsCut).
@@ -336,10 +345,11 @@ constexpr double DecodeShare(uint16_t encoded) {
 }
 static_assert(EncodeShare(2) == UINT16_MAX && DecodeShare(UINT16_MAX) == 1);
 
-// A call in flight. lock is odd while record is being written; record.operation is 0 when free.
+// A call in flight. record.lock is 0 when the entry is free and odd while record is being written.
+// Otherwise it is the lock of the call's record in the ring, or 2 for a local call, which is in no
+// ring.
 struct OpenCall {
-  Record record;  // lock word: 0 when free, else the same as that of its record in the ring; 2 for
-                  // a local call, which is in no ring
+  Record record;
 };
 
 enum class ThreadState : uint32_t { kFree = 0, kLive = 1, kEnded = 2 };
@@ -446,8 +456,8 @@ static_assert(sizeof(OpenRequest) == 160);
 // Numbers of messages per (communicator, peer, tag), so that a missing message can be detected even
 // after its record has been overwritten.
 //
-// Messages that cannot be told apart are counted under kAnySource or kAnyTag: receives for which
-// the program ignored the status, and messages of a peer for whose tags there was no more room.
+// Two sorts of messages are counted under kAnySource or kAnyTag: receives whose status the program
+// ignored, and messages of a peer for whose tags the table had no more room.
 enum ChannelFlag : uint32_t {
   // A receive ended without being counted (Request_free, an error): `received` may be too low.
   kReceivesUnseen = 1 << 0,
@@ -478,8 +488,8 @@ static_assert(sizeof(PeerCount) == 32);
 
 // How GpuProgress::completed is determined.
 enum class GpuKnowledge : uint32_t {
-  kNone = 0,   // not at all: it is 0 and has no meaning
-  kWaits = 1,  // the host waited for or queried the stream and found it complete: exact then
+  kNone = 0,   // it is not determined: the field is 0 and has no meaning
+  kWaits = 1,  // exact when the host has waited for or queried the stream and found it complete
   kMarks = 2,  // the device writes completion marks
 };
 // The progress of a device with one member's operations on one stream, in launches
@@ -516,10 +526,10 @@ static_assert(offsetof(Mark, written) == 32);
 // The data of collectives (docs/data.md)
 // ---------------------------------------------------------------------------------------------------
 //
-// A buffer is read as the sequence of its bytes in the order of its type map, without gaps, cut
-// into words of 8 bytes (little-endian; the last one is padded with zeros). So two buffers with
-// equal type signatures have equal words if and only if their data is equal, however it is laid
-// out.
+// A buffer is read as the sequence of its bytes in the order of its type map, without gaps. The
+// sequence is cut into words of 8 bytes (little-endian; the last word is padded with zeros). Two
+// buffers with equal type signatures therefore have equal words if and only if their data is equal,
+// whatever their memory layout.
 
 enum class DataSide : uint16_t {
   kInput = 1,         // what the process passed, as it was when the call (or the start) was entered
@@ -534,21 +544,21 @@ enum class DataReading : uint16_t {
   kNone = 0,
   kWhole = 1,
   kSampled = 2,  // the words that SampledWord() selects
-  // Not read: nothing below is significant.
+  // The next two: the buffer was not read, and the fields after `reading` are not significant.
   kDevice = 3,  // it is, or may be, memory of a device
   kLayout = 4,  // the type map is unknown, or has too many parts
 };
 
-// `sampled` reads a buffer of at most this many words whole, and this many words of a larger one.
-// Of the blocks that n members exchange, and of what is compared with one of them, it reads
-// SampleOf(n) words.
+// The mode `sampled` reads all words of a buffer of at most this many words, and this many words of
+// a larger buffer. Where n members exchange blocks, it reads SampleOf(n) words of each block and of
+// each buffer that is compared with a block.
 inline constexpr uint64_t kSampledWords = 64;
 constexpr uint64_t SampleOf(uint64_t members) {
   return members >= kSampledWords ? 1 : kSampledWords / members;
 }
-// The index of the k-th of `sample` words that are read of `words` > `sample` words in the call
-// with this sequence number. Evenly spread; the numbers of successive calls move it over the whole
-// buffer. Equal on all members.
+// Returns the index of the k-th word that is read, if `sample` of `words` words are read and
+// `words` > `sample`. The indexes are evenly spread and equal on all members. They depend on the
+// sequence number, so that successive calls read other words and together cover the buffer.
 constexpr uint64_t SampledWord(uint64_t words, uint64_t sample, uint64_t sequence, uint64_t k) {
   const uint64_t stride = words / sample;
   return k * stride + sequence * 0x9e3779b97f4a7c15u % stride;
@@ -558,15 +568,16 @@ constexpr uint64_t SampledWord(uint64_t words, uint64_t sample, uint64_t sequenc
 enum class DataPieces : uint16_t {
   kNone = 0,
   kWords = 1,  // the words that were read; there are at most kDataPieces
-  // Of data that was read whole, but not of inputs of reductions: hashes (HashFingerprint,
-  // proto/data_words.h) of consecutive parts, each of ceil(words / kDataPieces) words; the last may
-  // be shorter.
+  // Hashes (HashFingerprint, proto/data_words.h) of consecutive parts of data that was read whole.
+  // Each part has ceil(words / kDataPieces) words; the last may have fewer. Inputs of reductions
+  // have no parts.
   kParts = 2,
 };
 inline constexpr uint32_t kDataPieces = 8;
 
-// One buffer of a call. Record i of the section (Section::used were ever written) is in slot
-// i % capacity, with lock 2i+2; lock is 2i+1 while it is being written.
+// One buffer of a call. The section is a ring buffer: record i, counted from 0, is in slot i %
+// capacity. Its lock is 2i+1 while it is being written and 2i+2 afterwards. Section::used is the
+// number of records ever written.
 struct DataRecord {
   uint64_t lock;
   uint64_t sequence;    // as Record::sequence; a replica: number of the call with this name
@@ -576,20 +587,20 @@ struct DataRecord {
   uint16_t side;        // DataSide
   uint16_t reading;     // DataReading
   uint16_t type_class;  // TypeClass of all elements (proto/datatypes.h); 0: several, or unknown
-  uint16_t distinct;    // different values among the words read, counted to kMaxDistinct
+  uint16_t distinct;    // different values among the words read, counted up to kMaxDistinct
   uint32_t call_path;   // of the call (persistent: of the start), as in Record
   uint32_t name;        // a replica: StringRef
   uint64_t bytes;       // of data
-  uint64_t words;       // that were read; whole: ceil(bytes / 8)
-  // With w(1) .. w(words) the words that were read, modulo 2^64. If one word differs between two
-  // buffers, the differences of the sums are its difference and its index.
+  uint64_t words;       // words read; ceil(bytes / 8) if the buffer was read whole
+  // Sums over the words that were read, w(1) to w(words), modulo 2^64. If one word differs between
+  // two buffers by d, then `sum` differs by d and `weighted_sum` by d times the word's index.
   uint64_t sum;              // of w(j)
   uint64_t weighted_sum;     // of j * w(j)
   uint64_t squared_sum;      // of j * j * w(j)
   uint64_t exclusive;        // exclusive or of w(j)
   uint32_t nans;             // elements that are NaN; 0 for types that are not scanned
   uint32_t infinities;       // elements that are infinite
-  uint64_t non_finite;       // index of the first of either among the basic elements of the buffer
+  uint64_t non_finite;       // index of the first NaN or infinity, in basic elements of the buffer
   uint64_t non_finite_bits;  // the bits of that element
   uint16_t piece_kind;       // DataPieces
   uint16_t reserved0;
@@ -599,8 +610,9 @@ struct DataRecord {
 static_assert(sizeof(DataRecord) == 192);
 inline constexpr uint16_t kMaxDistinct = 9;
 
-// The blocks of a buffer that the members exchange: one hash (HashFingerprint) for each member, in
-// as many slots as needed. Communicators of more than kMaxDataBlocks members have none.
+// The blocks of a buffer that the members exchange: one hash (HashFingerprint) for each member.
+// They take as many slots as needed. Communicators of more than kMaxDataBlocks members have no such
+// records.
 inline constexpr uint32_t kMaxDataBlocks = 64;
 inline constexpr uint32_t kDataBlocksPerRecord = 17;
 struct DataBlocks {
@@ -638,19 +650,20 @@ struct NonFinite {
 };
 static_assert(sizeof(NonFinite) == 64);
 
-// The first `results` results of a communicator that are equal on all members: those of Bcast,
-// Allgather, Allgatherv, and Allreduce with a predefined reduction. Taken when all calls that were
-// entered are complete: [k] is the latest at a multiple of 4^k.
+// A hash of the first `results` results of a communicator. Only results that are equal on all
+// members count: those of Bcast, Allgather, Allgatherv, and Allreduce with a predefined reduction.
+// A checkpoint is taken when all calls that were entered are complete. [k] is the latest checkpoint
+// at a multiple of 4^k results.
 struct DataCheckpoint {
   uint64_t results;  // 0 while being written
-  uint64_t hash;     // a sum over them, as they complete in any order
+  uint64_t hash;     // a sum over the results, because they complete in any order
 };
 inline constexpr uint32_t kDataCheckpoints = 8;
 
 // Why buffers of a member were not read: bits of DataMember::unread_why.
 enum class Unread : uint32_t {
-  // Its place belonged to another member, which had a NaN or an infinity. Adds one to `unread`, so
-  // that nothing counts as the first one of the process.
+  // The entry belonged to another member before, which had a NaN or an infinity. This reason adds
+  // one to `unread`, so that no later NaN counts as the first one of the process.
   kForgotten = 1,
   kDevice = 2,    // DataReading::kDevice
   kLayout = 4,    // DataReading::kLayout, or blocks that are received into overlapping places
@@ -659,13 +672,13 @@ enum class Unread : uint32_t {
   kAtOnce = 32,   // two threads, or a signal handler and its thread, would have written at once
 };
 
-// What is never overwritten: the member's data since the start of the job.
+// Facts about a member's data since the start of the job. Never overwritten while the member lives.
 struct DataMember {
   uint64_t lock;        // odd while it is being written
   uint32_t uid;         // Member::uid; 0: nothing was read
   uint32_t unread_why;  // Unread, of what is counted in `unread`; 0 before 1.10
-  // Buffers read, and not read. Both, `unread_why` and `outside` include the members that had the
-  // place before (1.10).
+  // Numbers of buffers that were read and that were not read. These two fields, `unread_why` and
+  // `outside` also cover the members that had this entry before (1.10).
   uint64_t read;
   uint64_t unread;  // also each call that is counted in `outside`
   NonFinite input;
@@ -730,8 +743,8 @@ inline constexpr uint64_t kPythonFrameEntry = uint64_t{1} << 31;
 inline constexpr uint64_t kPythonFrameOffsetMask = (uint64_t{1} << 31) - 1;
 inline constexpr uint64_t kPythonFrameNoOffset = kPythonFrameOffsetMask;  // not started yet
 
-// A code object as first seen. The line table says which line an instruction offset belongs to, in
-// the interpreter's own encoding (Objects/lnotab_notes.txt for 3.8 to 3.10, Objects/locations.md or
+// A code object as first seen. The line table maps instruction offsets to lines, in the
+// interpreter's own encoding (Objects/lnotab_notes.txt for 3.8 to 3.10, Objects/locations.md or
 // InternalDocs/code_objects.md from 3.11).
 struct PythonCode {
   uint64_t portable_hash;  // of the contents of the fields below; written last, 0: incomplete
@@ -755,7 +768,7 @@ enum class PythonEnd : uint8_t {
   kUnreadable = 6,  // the chain of frames is damaged, or the interpreter is shutting down
 };
 
-// Why a call path, or a live stack, ends where it does. A verdict needs complete ones.
+// Why a call path, or a live stack, ends where it does. Verdicts rest on complete stacks only.
 enum class StackEnd : uint8_t {
   kNone = 0,             // nothing was captured
   kComplete = 1,         // the unwind tables mark the outermost frame (_start, a thread's start)

@@ -1,14 +1,15 @@
-/* Tells rollcall what a process does, like the test that it runs, and what is in its buffers.
+/* Functions by which a program tells rollcall what it does, such as the test that it runs, and what
+ * its buffers contain.
  *
  *   #include <rollcall/rollcall.h>
  *   rollcall_phase("tests/halo.c::exchange");
  *   rollcall_elements(gradient, sizeof(gradient), "float16");
  *   rollcall_replica("parameters", parameters, sizeof(parameters));
  *
- * The verdict on a hang then says which ranks were in which phase, and `--data` finds more. Nothing
- * has to be linked; before glibc 2.34, dlsym() is in libdl (-ldl). Without librollcall.so in the
- * process, or on another system than Linux, the calls do nothing. C89 and later, C++98 and later;
- * gcc and clang.
+ * The verdict on a hang then names the phase of each rank, and `--data` finds more. Nothing has to
+ * be linked, except -ldl before glibc 2.34, where dlsym() is in libdl. Without librollcall.so in
+ * the process, and on systems other than Linux, the calls do nothing. C89 and later, C++98 and
+ * later; gcc and clang.
  *
  * The functions may be called by any thread, before MPI_Init, and after MPI_Finalize. They report
  * no errors. rollcall_phase() and rollcall_elements() are async-signal-safe, except for the first
@@ -21,9 +22,9 @@
 #if defined(__linux__)
 #include <dlfcn.h>
 
-/* For the functions below: looks `name` up once, and keeps it in two static variables of the
- * caller. Returns NULL if it does not exist. A weak reference would need no dlsym(), but linkers
- * resolve it to 0 in executables that are not position-independent. */
+/* For the functions below: looks the function `name` up once, and keeps the result in two static
+ * variables of the caller. Returns NULL if there is no such function. A weak reference would need
+ * no dlsym(), but linkers resolve it to 0 in executables that are not position-independent. */
 static __inline__ void* rollcall_find_(const char* name, int* searched, void** found) {
   if (!__atomic_load_n(searched, __ATOMIC_ACQUIRE)) {
     /* NULL is RTLD_DEFAULT, which dlfcn.h defines with _GNU_SOURCE only. */
@@ -35,12 +36,13 @@ static __inline__ void* rollcall_find_(const char* name, int* searched, void** f
 }
 #endif
 
-/* From now on the process is in the phase `text`: UTF-8, of which the first 255 bytes are copied.
- * NULL or "" ends the phase. What follows a "; " are remarks: ranks whose texts are equal up to
- * there are in the same phase. A phase FILE::TEST is a test, which the JUnit report names. A remark
- * "before: TEXT" says that the process has failed in an earlier phase.
+/* From now on the process is in the phase `text`. The text is UTF-8; its first 255 bytes are
+ * copied. NULL or "" ends the phase. The text after a "; " is a remark: ranks whose texts are equal
+ * up to the first "; " are in the same phase. A phase FILE::TEST is a test, which the JUnit report
+ * names. A remark "before: TEXT" means that the process has failed in an earlier phase.
  *
- * The text is the process'. Of calls at the same moment, one may be ignored. */
+ * All threads of the process share the text. If two threads call at the same moment, one of the
+ * calls may be ignored. */
 static __inline__ void rollcall_phase(const char* text) {
 #if defined(__linux__)
   static int searched;
@@ -56,11 +58,12 @@ static __inline__ void rollcall_phase(const char* text) {
 #endif
 }
 
-/* From now on the `bytes` bytes at `buffer` are numbers of `type` wherever the process passes them
- * to MPI as MPI_BYTE or by another type that says nothing about them: "float16", "bfloat16",
- * "float32" or "float64". NaN and Inf in them are then found as in MPI's own types. Of several
- * calls for an address, the last one counts; a `type` of NULL ends it, and has to precede other use
- * of the memory. The type's name is not kept. Does nothing without --data. */
+/* From now on the `bytes` bytes at `buffer` are numbers of `type`: "float16", "bfloat16", "float32"
+ * or "float64". This holds wherever the process passes the bytes to MPI as MPI_BYTE or by another
+ * type that says nothing about their format. NaN and Inf in them are then found as in MPI's own
+ * types. If there are several calls for one address, the last call counts. A `type` of NULL
+ * withdraws the statement; make that call before the memory is used for other data. The type's name
+ * is not kept. Does nothing without --data. */
 static __inline__ void rollcall_elements(const void* buffer, size_t bytes, const char* type) {
 #if defined(__linux__)
   static int searched;
@@ -78,10 +81,11 @@ static __inline__ void rollcall_elements(const void* buffer, size_t bytes, const
 #endif
 }
 
-/* Says that the `bytes` bytes at `buffer` are now equal on all ranks that make this call with this
- * `name`: the n-th calls with a name are compared with each other. No communication: the call reads
- * the buffer, and keeps neither its address nor that of the name, of which the first 63 bytes
- * count. Does nothing without --data. */
+/* States that the `bytes` bytes at `buffer` are now equal on all ranks that make this call with
+ * this `name`. The n-th call with a name on one rank is compared with the n-th calls with that name
+ * on the others. The call reads the buffer and does not communicate. It keeps neither the address
+ * of the buffer nor that of the name. The first 63 bytes of the name count. Does nothing without
+ * --data. */
 static __inline__ void rollcall_replica(const char* name, const void* buffer, size_t bytes) {
 #if defined(__linux__)
   static int searched;

@@ -2,25 +2,25 @@
 //
 //   <run directory>/             mode 0700, owned by the user; by default on /dev/shm
 //     rings/<host>-<pid>-<hex>.ring   one per process, mode 0600 (ring_format.h)
-//     rings/….ring.copy          what such a ring was while its process lived, if the ring is in
-//                                memory: never a ring that is still written
-//     journal.jsonl              what only a live observer can see (collector/import/journal.md)
+//     rings/….ring.copy          copy of a memory file's ring, taken while its process lived; never
+//                                written any more
+//     journal.jsonl              facts that only a live observer sees (collector/import/journal.md)
 //     agent.sock                 the agent's Unix socket (below)
 //     collector                  how `rollcall top` reaches the collector of `rollcall run`, while
 //                                it runs; mode 0600 (collector/live/collector_file.h)
 //
 // When shared memory is too small for a ring file, the shim creates a memfd and passes it to the
-// agent: it sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and an
-// AgentHello, without blocking, and expects no answer. The agent keeps the descriptor, which keeps
-// the ring alive after the process, and copies it into the run directory when a hang is suspected,
-// when it is asked to stop, and when the process has ended.
+// agent. The shim sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and
+// an AgentHello. It does not block and expects no answer. The agent keeps the descriptor, so that
+// the ring outlives the process. The agent copies the ring into the run directory when a hang is
+// suspected, when the agent is asked to stop, and when the process has ended.
 //
-// The memfd is named like the file that it stands for, <run directory>/rings/<name>, and the
-// process keeps a descriptor of it: what has no agent finds the rings of living processes by
-// /proc/<pid>/maps and reads them by /proc/<pid>/fd (collector/base/memory_rings.h).
+// The memfd is named like the file that it replaces, <run directory>/rings/<name>, and the process
+// keeps a descriptor of it. Commands without an agent find the rings of living processes by
+// /proc/<pid>/maps and read them by /proc/<pid>/fd (collector/base/memory_rings.h).
 //
-// The agent also listens on the same name in the abstract namespace (a NUL followed by the path),
-// which a rank can reach from its own mount namespace, where /dev/shm has no run directory. Any
+// The agent also listens on the same name in the abstract namespace (a NUL followed by the path). A
+// rank can reach that name from its own mount namespace, where /dev/shm has no run directory. Any
 // user can listen there, so the shim sends nothing to a listener of another user. A rank that
 // cannot record at all sends an AgentHello without a descriptor; ring_name holds the reason.
 #ifndef ROLLCALL_PROTO_RUN_DIRECTORY_H_
@@ -32,7 +32,7 @@ namespace rollcall {
 
 inline constexpr char kRingsDirectory[] = "rings";
 inline constexpr char kRingSuffix[] = ".ring";
-inline constexpr char kRingCopySuffix[] = ".copy";    // behind kRingSuffix
+inline constexpr char kRingCopySuffix[] = ".copy";    // after kRingSuffix
 inline constexpr char kPartialSuffix[] = ".partial";  // of a file that the agent is writing
 inline constexpr char kJournalFile[] = "journal.jsonl";
 inline constexpr char kAgentSocket[] = "agent.sock";

@@ -1,8 +1,9 @@
-// Type signatures as hashes of the sequence of basic types that a (count, datatype) pair describes,
-// so that 4 x MPI_INT and 1 x contiguous(4, MPI_INT) compare equal (MPI 4.0, 5.1 and 3.3.1).
+// Type signatures as hashes of the sequence of basic types that a (count, datatype) pair describes.
+// 4 x MPI_INT and 1 x contiguous(4, MPI_INT) have equal hashes (MPI 4.0, 5.1 and 3.3.1).
 //
-// The hash of a sequence t1..tn is the polynomial  sum t_i * B^(n-i)  modulo the prime 2^61-1. It
-// composes: concatenation needs both hashes and the second length; repetition takes O(log count).
+// The hash of a sequence t1..tn is the polynomial  sum t_i * B^(n-i)  modulo the prime 2^61-1. The
+// hash of a concatenation is computed from both hashes and the second length; that of a repetition
+// in O(log count) steps.
 // Basic types are hashed by class (datatypes.h): MPI_LONG and MPI_INT64_T have equal hashes.
 // Pure functions; async-signal-safe; no allocation.
 #ifndef ROLLCALL_PROTO_SIGNATURE_H_
@@ -65,9 +66,10 @@ constexpr Signature Repeat(Signature unit, uint64_t count) {
 }
 
 // The signature hash of a whole buffer, as stored in rings (Record::send_signature). Most buffers
-// hold one basic type: (class, number) describes these fully, without a chain of multiplications.
-// Buffers of the two forms are never equal, because a repeated mixed sequence is mixed. All empty
-// buffers have the same hash, whatever their type.
+// hold one basic type: their hash is computed from class and number of elements (UniformSignature),
+// without a chain of multiplications. Other buffers have a MixedSignature. A uniform and a mixed
+// buffer never have the same sequence of types, because a repeated mixed sequence is mixed. All
+// empty buffers have the same hash, whatever their type.
 inline constexpr uint64_t kEmptySignature = 0x5bd1e9955bd1e995;
 
 constexpr uint64_t UniformSignature(uint32_t type_class, uint64_t basics) {

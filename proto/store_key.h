@@ -1,5 +1,6 @@
-// The key that a call waits for in a store of torch.distributed: its end, in words of the call's
-// record that such a call does not use. Record::semantic_hash has a hash of the whole key.
+// The key that a call waits for in a store of torch.distributed. The call's record holds the end of
+// the key, in fields that the call does not need otherwise (send_count, recv_count, send_signature,
+// recv_signature), and a hash of the whole key in Record::semantic_hash.
 #ifndef ROLLCALL_PROTO_STORE_KEY_H_
 #define ROLLCALL_PROTO_STORE_KEY_H_
 
