@@ -1,5 +1,5 @@
-// Everything that depends on the processor. Another one needs a block of its own here; without it,
-// captures end with kUnsupportedArch.
+// Everything that depends on the processor. Each supported processor has a block here. On other
+// processors, captures end with kUnsupportedArch.
 #ifndef ROLLCALL_SHIM_STACK_ARCH_H_
 #define ROLLCALL_SHIM_STACK_ARCH_H_
 
@@ -18,7 +18,7 @@ struct CallerFrame {
   const void* order() const { return record; }
   uint64_t address() const { return reinterpret_cast<uint64_t>(record); }
   uint64_t sp() const { return address() + 16; }  // the caller's, after the return
-  uint64_t key() const { return address(); }      // identifies both
+  uint64_t key() const { return address(); }      // identifies address() and sp()
 };
 #define ROLLCALL_FRAME_OF_FUNCTION() (::rollcall::shim::CallerFrame{__builtin_frame_address(0)})
 
@@ -45,8 +45,9 @@ inline constexpr int kSignalPcSlot = 0;
 inline constexpr int kPcBits = 47;
 inline constexpr int kPcSlotBits = 8;  // of a Rule; the frame pointer's slot has 24 less these
 
-// Loads one stack word. In assembly, so that no sanitizer reports the read of another function's
-// frame; an attribute would have to be repeated on each function that this is inlined into.
+// Loads one stack word. Written in assembly, so that no sanitizer reports the read of another
+// function's frame. An attribute would have to be repeated on each function into which this one is
+// inlined.
 inline uint64_t LoadWord(uint64_t address) {
   uint64_t word;
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -59,9 +60,9 @@ inline uint64_t LoadReturnAddress(uint64_t address) { return LoadWord(address); 
 
 #elif defined(__aarch64__) && !defined(__clang__)
 
-// The record may lie anywhere in the frame (AAPCS64, "The Frame Pointer"); gcc puts it below the
-// local variables. So the caller's stack pointer, which is the function's CFA, is taken as well.
-// clang is not supported, because its __builtin_dwarf_cfa() returns something else here.
+// The frame record may lie anywhere in the frame (AAPCS64, "The Frame Pointer"); gcc puts it below
+// the local variables. The caller's stack pointer, which is the function's CFA, is therefore stored
+// as well. clang is not supported, because its __builtin_dwarf_cfa() returns another value here.
 struct CallerFrame {
   const void* record;
   const void* cfa;
@@ -99,8 +100,9 @@ inline uint64_t LoadWord(uint64_t address) {
   return word;
 }
 // A return address may be signed (AADWARF64, "Call frame instructions"). `hint #7` is XPACLRI: it
-// removes the signature from x30, does not change an address without one, and is a nop on
-// processors without pointer authentication. So it need not be known which functions sign.
+// removes the signature from x30, does not change an address without a signature, and is a nop on
+// processors without pointer authentication. The walker therefore need not know which functions
+// sign.
 inline uint64_t LoadReturnAddress(uint64_t address) {
   register uint64_t word __asm__("x30") = LoadWord(address);
   __asm__("hint #7" : "+r"(word));
@@ -108,9 +110,10 @@ inline uint64_t LoadReturnAddress(uint64_t address) {
 }
 
 // The code to which a signal handler returns: `mov x8, #__NR_rt_sigreturn; svc #0`. The kernel's
-// vDSO has no CFI for it, on purpose (Linux, arch/arm64/kernel/vdso/sigreturn.S); unwinders know
-// the instructions. The stack pointer is at struct rt_sigframe there (arch/arm64/kernel/signal.c):
-// siginfo, 128 bytes; ucontext, with its sigcontext at 176 (uapi/asm/ucontext.h, sigcontext.h).
+// vDSO has no CFI for this code, on purpose (Linux, arch/arm64/kernel/vdso/sigreturn.S): unwinders
+// recognise the instructions. There, the stack pointer points to struct rt_sigframe
+// (arch/arm64/kernel/signal.c): siginfo, 128 bytes; ucontext, with its sigcontext at 176
+// (uapi/asm/ucontext.h, sigcontext.h).
 inline constexpr uint64_t kSigreturnCode = 0xd4000001'd2801168;
 inline constexpr int kRegistersOfSignal = 128 + 176 + 8;  // x0 to x30, sp, pc
 inline constexpr int kSignalFpSlot = kRegistersOfSignal / 8 + 29;

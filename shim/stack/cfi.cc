@@ -9,8 +9,8 @@ namespace {
 constexpr uint8_t kEncodingOmit = 0xff;
 constexpr uint8_t kEncodingTable = 0x3b;  // datarel | sdata4, which all linkers write
 
-// The result of a DWARF expression, as far as rules need it: a number, a register plus a number, or
-// the word at a register plus a number.
+// The result of a DWARF expression, as far as rules need it: a number (kConst), a register plus a
+// number (kSp, kFp), or the word at the address that is a register plus a number (kAtSp, kAtFp).
 struct Value {
   enum class Base : uint8_t { kConst, kSp, kFp, kAtSp, kAtFp, kOther };
   Base base = Base::kOther;
@@ -126,7 +126,7 @@ Value Evaluate(Cursor cursor, uint64_t pc) {
   return cursor.ok() && depth == 1 ? stack[0] : Value{};
 }
 
-// Where the caller's value of a register is saved. kSame: it is still in the register.
+// The place where the caller's value of a register is saved. kSame: it is still in the register.
 struct Place {
   enum class How : uint8_t { kSame, kUndefined, kAtCfa, kAtExpression, kOther };
   How how = How::kSame;
@@ -161,8 +161,8 @@ struct Cie {
   uint64_t program_size = 0;
 };
 
-// Reads the length of the CIE or FDE at the cursor and limits the cursor to it. False: error, or
-// the terminator. DWARF's 64-bit form is accepted.
+// Reads the length of the CIE or FDE at the cursor, and limits the cursor to that entry. Returns
+// false on an error, and at the terminator. Accepts DWARF's 64-bit form.
 bool EnterEntry(Cursor& cursor) {
   uint64_t length = cursor.Read<uint32_t>();
   if (length == 0xffffffff) length = cursor.Read<uint64_t>();
@@ -408,8 +408,8 @@ bool FitsSlot(int64_t offset) {
   return offset % 8 == 0 && offset / 8 >= INT16_MIN && offset / 8 <= INT16_MAX;
 }
 
-// The slot of a register for a Rule of a processor with a link register. False: it cannot be
-// expressed.
+// Finds the slot of a register for a Rule, on processors with a link register. False: a Rule cannot
+// express the place.
 [[maybe_unused]] bool FindSlot(const Place& place, int64_t cfa, int64_t limit, int64_t* slot) {
   *slot = 0;
   if (place.how == Place::How::kSame) return true;

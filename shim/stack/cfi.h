@@ -3,7 +3,7 @@
 // instructions).
 //
 // Every read is checked against the module's loaded segments, so that a damaged table gives
-// kUnsupported or kNoFde, not a fault. Rules that a Rule cannot express give the same.
+// kUnsupported or kNoFde, not a fault. CFI that a Rule cannot express also gives kUnsupported.
 #ifndef ROLLCALL_SHIM_STACK_CFI_H_
 #define ROLLCALL_SHIM_STACK_CFI_H_
 
@@ -13,8 +13,8 @@
 
 namespace rollcall::shim {
 
-// The readable, file-backed bytes of a loaded module. In the shim `bytes` is `begin` as a pointer;
-// a test may point it at a copy.
+// A readable, file-backed segment of a loaded module. In the shim, `bytes` is `begin` as a pointer;
+// in a test, it may point to a copy.
 struct Segment {
   uint64_t begin = 0;  // addresses in the process
   uint64_t end = 0;
@@ -28,8 +28,8 @@ struct ModuleImage {
   uint64_t eh_frame_hdr = 0;  // address of PT_GNU_EH_FRAME; 0: none
 };
 
-// The rule for the instruction at pc (for a return address: the address minus one). Allocates
-// nothing; async-signal-safe as long as the module stays loaded.
+// Returns the rule for the instruction at pc. For a return address, pass the address minus one.
+// Allocates nothing; async-signal-safe as long as the module stays loaded.
 Rule RuleFromTables(const ModuleImage& module, uint64_t pc);
 
 }  // namespace rollcall::shim

@@ -85,8 +85,8 @@ class Cursor {
   }
 
   // Reads a pointer in one of the DW_EH_PE_ encodings; datarel is relative to `data_base`. Indirect
-  // pointers are not followed: only personality routines, which no rule needs, are encoded that
-  // way.
+  // pointers are not followed: only personality routines are encoded indirectly, and no rule needs
+  // them.
   uint64_t Pointer(uint8_t encoding, uint64_t data_base) {
     const uint64_t here = address_;
     uint64_t value = 0;

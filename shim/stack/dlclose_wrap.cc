@@ -1,6 +1,6 @@
-// The exported dlclose: the rules of an unloaded library must not be used for the next library at
-// the same address. dlopen is not wrapped: it depends on its caller's address, and the shim does
-// not need to know about it.
+// The exported dlclose. It forgets the rules of an unloaded library, which must not be used for the
+// next library at the same address. dlopen is not wrapped: its result depends on its caller's
+// address, and the shim need not detect that a library is loaded.
 #ifndef ROLLCALL_NO_EXPORTS
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // The last stacks that a thread captured, each with the stack words that determined it.
 //
-// The result of a walk depends only on the frame where it starts, the stack words that it reads,
-// and the rules. If the frame, the generation of the rules and all of those words are unchanged,
+// The result of a walk depends only on the frame where the walk starts, the stack words that it
+// reads, and the rules. If the frame, the generation of the rules and these words are unchanged,
 // the result is the same, and the walk with its chain of dependent loads can be omitted. The words
 // are the return addresses, the saved frame pointers that a rule used, and the words that indirect
 // rules read. MPI programs call from the same loops repeatedly, so most captures are found here.
@@ -64,8 +64,8 @@ class MemoTable {
  public:
   static constexpr uint64_t kMemos = 16;
 
-  // Hashes both: a loop calls from several sites at the same frame address, and one site may be
-  // called at several depths.
+  // Both `frame` and `pc` determine the cell: a loop calls from several sites at the same frame
+  // address, and one site may be called at several depths.
   Memo& For(uint64_t frame, uint64_t pc) {
     const uint64_t mixed = (pc ^ (frame << 20)) * 0x9e3779b97f4a7c15;
     return memos_[mixed >> 60];

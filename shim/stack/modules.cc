@@ -11,10 +11,10 @@
 namespace rollcall::shim {
 namespace {
 
-// _dl_find_object is declared here because <dlfcn.h> has it only from glibc 2.35 on. It is found by
-// dlsym because a reference would raise the glibc version that librollcall.so needs and add ld.so
-// to its NEEDED list. `result` points to a buffer that is larger than any glibc's structure (glibc
-// manual, "Dynamic Linker Introspection").
+// The type of _dl_find_object, which <dlfcn.h> declares only from glibc 2.35 on. The function is
+// found by dlsym, because a reference would raise the glibc version that librollcall.so needs and
+// add ld.so to its NEEDED list. `result` points to a buffer that is larger than any glibc's
+// structure (glibc manual, "Dynamic Linker Introspection").
 using FindObject = int (*)(void* address, void* result);
 std::atomic<FindObject> find_object{nullptr};
 

@@ -1,5 +1,5 @@
-// Looks up an address' rule in the loaded modules. Slow; used when an address is seen for the first
-// time.
+// Looks up the rule of an address in the loaded modules. Slow: used only when an address is seen
+// for the first time.
 #ifndef ROLLCALL_SHIM_STACK_MODULES_H_
 #define ROLLCALL_SHIM_STACK_MODULES_H_
 
@@ -20,12 +20,14 @@ struct ModuleRule {
 // Looks up the loader's functions. Call it once before the others. Not async-signal-safe.
 void InitModules();
 
-// Holds the loader's list lock while it reads, so that no module is unloaded during the call. The
-// lock is recursive, and is not the one that is held while constructors run.
+// Holds the loader's lock of its list of objects while it reads, so that no module is unloaded
+// during the call. This lock is recursive, and it is not the lock that is held while constructors
+// run.
 ModuleRule FindModuleRule(uint64_t pc);
 
 // True if a module is loaded at pc now. Lock-free, by _dl_find_object of glibc 2.35. Always false
-// with an older glibc: there, an address that was in no module stays so until the next OnDlclose().
+// with an older glibc: there, an address that was in no module counts as being in no module until
+// the next OnDlclose().
 bool IsInLoadedModule(uint64_t pc);
 
 }  // namespace rollcall::shim

@@ -1,5 +1,5 @@
-// The rule that gives the caller's frame, for one code address. Eight bytes, compared and stored as
-// one word.
+// The rule for one code address: how to find the caller's frame. A rule has eight bytes and is
+// compared and stored as one word.
 #ifndef ROLLCALL_SHIM_STACK_RULE_H_
 #define ROLLCALL_SHIM_STACK_RULE_H_
 
@@ -18,16 +18,17 @@ enum class RuleKind : uint8_t {
   kSignalFrame = 4,  // CFA = *(sp + cfa), pc = *(sp + 8 * pc_slot), fp saved at sp + 8 * fp_slot
   kOutermost = 5,    // the return address is declared undefined
   kNoFde = 6,        // in a loaded module, but no FDE covers it
-  kNoModule = 7,     // in no loaded module: looked up again each time, as one may be loaded there
+  kNoModule = 7,     // in no loaded module; looked up each time, as one may be loaded there later
   kUnsupported = 8,
 };
 
 // For kSp and kFp:
-//   x86-64   the return address is at CFA - 8, and fp is saved at CFA + 8 * fp_slot, or not saved
-//            (fp_slot 0).
-//   AArch64  both have a slot: if negative, the register is saved at CFA + 8 * slot; if positive,
-//            at base + 8 * (slot - 1), where base is sp or fp (a frame's local variables may be
-//            large, and on either side of the saved registers); 0: still in the register.
+//   x86-64   The return address is at CFA - 8. fp is saved at CFA + 8 * fp_slot; fp_slot 0: not
+//            saved.
+//   AArch64  The return address and fp each have a slot. Negative: saved at CFA + 8 * slot.
+//            Positive: saved at base + 8 * (slot - 1), where base is sp or fp. 0: still in the
+//            register. Two forms are needed because a frame's local variables may be large and lie
+//            on either side of the saved registers.
 struct Rule {
   RuleKind kind : 8 = RuleKind::kInvalid;
   int32_t pc_slot : arch::kPcSlotBits = 0;

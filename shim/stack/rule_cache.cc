@@ -29,8 +29,8 @@ void RuleCache::Insert(uint64_t pc, uint64_t generation, Rule rule) {
     // key is gone.
     entry.rule.store(ToWord(rule), std::memory_order_release);
     entry.key.store(key, std::memory_order_release);
-    // The module may have been unloaded while its tables were read. Zero is a valid end of the
-    // window, since the whole generation is over.
+    // The module may have been unloaded while its tables were read. The entry may become empty,
+    // which ends a look-up: all entries of this generation are invalid.
     if (this->generation() != generation) {
       uint64_t mine = key;
       entry.key.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
@@ -47,8 +47,9 @@ void RuleCache::Clear() {
     next = old + kOneGeneration;
     if (next == 0) {  // all generations were used: old keys would become valid again
       for (uint64_t i = 0; entries_ != nullptr && i < kEntries + kWindow; ++i) {
-        // An entry being written still belongs to its writer, which frees it when it sees that the
-        // generation is over. If it were freed here, two threads could write it at once.
+        // An entry that is being written belongs to its writer, which frees the entry when it sees
+        // that the generation is over. If the entry were freed here, two threads could write it at
+        // once.
         uint64_t key = entries_[i].key.load(std::memory_order_acquire);
         if (key != kBusy) {
           entries_[i].key.compare_exchange_strong(key, 0, std::memory_order_acq_rel);

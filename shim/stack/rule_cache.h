@@ -1,12 +1,13 @@
 // Maps addresses to rules, for all threads, without a lock: a table of fixed size in anonymous
 // memory.
 //
-// An entry is two words, {key, rule}; key = generation << kPcBits | address, 0 empty, 1 being
-// written. Within one generation, an entry is written once and never evicted. A reader loads key,
-// rule, and key again: if both keys are the wanted one, the rule belongs to it, because a key that
-// left its entry (its generation is over) does not return. A new generation frees all entries at
-// once; after 2^(64 - kPcBits) generations the table is zeroed. A full window of kWindow entries
-// starts a new generation.
+// An entry is two words, {key, rule}. key = generation << kPcBits | address; 0: empty; 1: being
+// written. Within one generation, an entry is written once and never evicted. A new generation
+// frees all entries at once. It begins with Clear(), and when a window of kWindow entries is full.
+// After 2^(64 - kPcBits) generations the table is zeroed.
+//
+// A reader loads key, rule, and key again. If both keys are the wanted one, the rule belongs to the
+// key: a key leaves its entry only when its generation is over, and does not return.
 #ifndef ROLLCALL_SHIM_STACK_RULE_CACHE_H_
 #define ROLLCALL_SHIM_STACK_RULE_CACHE_H_
 
@@ -29,7 +30,8 @@ class RuleCache {
   // The current generation, shifted to its position in keys; pass it to Find and Insert.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  // Returns a rule of kind kInvalid if it is not known. `pc` is below 2^kPcBits and at least 2.
+  // Returns a rule of kind kInvalid if `pc` is not in the table. `pc` is at least 2 and below
+  // 2^kPcBits.
   Rule Find(uint64_t pc, uint64_t generation) const {
     const uint64_t want = generation | pc;
     for (uint64_t way = 0; way < kWindow; ++way) {

@@ -19,17 +19,17 @@ namespace {
 
 uint64_t Order(CallerFrame frame) { return reinterpret_cast<uint64_t>(frame.order()); }
 
-// A thread's data, in a mapping of its own, so that only a pointer takes up static TLS. Its pages
-// are allocated as memos are used.
+// A thread's data. It is in a separate mapping, so that only a pointer takes up static TLS. The
+// kernel allocates its pages when memos are used.
 struct ThreadBlock {
   StackBounds bounds;
-  // Order() of the capture in progress, 0 if there is none. A nested capture (in a
-  // signal handler) has a lower frame and does not use the memos. If a new capture's frame is
-  // higher, the capture in progress was left by longjmp.
+  // Order() of the capture in progress, 0 if there is none. A nested capture (in a signal handler)
+  // has a lower frame and does not use the memos. If a new capture's frame is equal or higher, the
+  // capture in progress was left by longjmp.
   uint64_t busy_frame = 0;
-  // The same of the capture that is calling the loader. A nested capture must not call the loader:
-  // its lock is recursive, but not while it is being acquired, and the thread would wait for
-  // itself.
+  // Order() of the capture that is calling the loader, 0 if there is none. A nested capture must
+  // not call the loader: the loader's lock is recursive, but not while it is being acquired, and
+  // the thread would wait for itself.
   uint64_t learning_frame = 0;
   MemoTable memos;
 };
@@ -80,9 +80,9 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
   return hash ^ (hash >> 32);
 }
 
-// Looks up the rule of an address that is seen for the first time, in a capture that started at
-// `frame` (its Order()). kInvalid: the loader must not be called now. Keeps errno, which
-// the loader may change.
+// Looks up the rule of an address that is seen for the first time. `frame` is the Order() of the
+// frame where the capture started. Returns a rule of kind kInvalid if the loader must not be called
+// now. Keeps errno, which the loader may change.
 [[gnu::noinline]] Rule LearnRule(uint64_t pc, uint64_t generation, uint64_t frame) {
   ThreadBlock* block = thread_block;
   if (block->learning_frame != 0 && frame < block->learning_frame) return {};
@@ -104,7 +104,8 @@ uint64_t HashOf(const uint64_t* pcs, int depth, StackEnd end) {
 }
 
 [[gnu::noinline]] StackEnd EndWithoutModule(uint64_t pc) {
-  // A library may have been loaded since: its addresses get their rules in the next generation.
+  // A library may have been loaded here since the rule was stored. Its addresses get their rules in
+  // the next generation.
   if (IsInLoadedModule(pc)) cache.Clear();
   return StackEnd::kNoUnwindInfo;
 }
@@ -152,7 +153,9 @@ class Walk {
           if (!Rises(cfa, sp)) [[unlikely]]
             return StackEnd::kBadFrame;
           pc_at = SlotAddress(rule.pc_slot, base, cfa);
-        } else {  // interrupted by a signal, whose frame has x30 after x29; it may have no frame
+        } else {
+          // A function that a signal interrupted: the signal's frame has x30 after x29. The
+          // function may have no frame of its own (cfa == sp).
           if (is_call != 0 || (cfa != sp && !Rises(cfa, sp))) return StackEnd::kBadFrame;
           pc_at = fp_at + 8;
         }
@@ -253,8 +256,8 @@ class Walk {
   *end = walk.Run(max_depth, generation);
   const int depth = walk.depth();
   *hash = HashOf(pcs, depth, *end);
-  // Not stored: an address in no module must be looked up again next time, and a walk during which
-  // the generation changed belongs to none.
+  // Two walks are not stored: a walk that ends at an address in no module, because that address
+  // must be looked up again, and a walk during which the generation changed.
   if (memo == nullptr || !trace.complete || *end == StackEnd::kNoUnwindInfo ||
       high - frame.address() > UINT32_MAX || cache.generation() != generation) {
     return depth;

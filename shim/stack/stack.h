@@ -1,20 +1,24 @@
 // The native call stack of the thread that called an MPI or NCCL function: return addresses only,
 // to be symbolized elsewhere and later.
 //
-// libunwind is not used for several reasons. unw_backtrace of libunwind 1.6.2 keeps a pipe open and
-// writes into it, although after the application's closefrom(3) the descriptor may be the user's
-// file; and it crashes when a library is unloaded and another one takes its place. Its safe
-// interface takes 8 to 30 us per stack. Here, the CFI rules of .eh_frame are interpreted once for
-// each call site (cfi.h, modules.h) and kept in a lock-free table (rule_cache.h). A capture then
-// needs one table entry and one stack word per frame, and a repeated stack is recognised by
-// comparing only those words (memo.h). Reading the mapped .eh_frame directly needs no library, no
-// descriptor and no memory from malloc; libunwind would need them even as a source of rules. A test
-// compares the result with libunwind's on real stacks.
+// Here, the CFI rules of .eh_frame are interpreted once for each call site (cfi.h, modules.h) and
+// kept in a lock-free table (rule_cache.h). A capture then reads one table entry and one stack word
+// per frame. A repeated stack is recognised by comparing those words only (memo.h).
 //
-// Two types of frames are not walked: code without an FDE in a loaded module's .eh_frame (JIT; also
-// if registered by __register_frame), and frames whose CFA depends on registers other than the
-// stack and frame pointers. The walker does not guess by frame pointers: the stack ends, and
-// StackEnd says why.
+// libunwind is not used, for these reasons:
+//   - unw_backtrace of libunwind 1.6.2 keeps a pipe open and writes into it. After the
+//   application's
+//     closefrom(3), the descriptor may be a file of the user.
+//   - unw_backtrace crashes when a library is unloaded and another one takes its place.
+//   - The safe interface of libunwind takes 8 to 30 us per stack.
+//   - Even as a source of rules, libunwind needs a library, a descriptor and memory from malloc.
+//     Reading the mapped .eh_frame needs none of them.
+// A test compares the result with libunwind's on real stacks.
+//
+// Two types of frames are not walked: code without an FDE in a loaded module's .eh_frame (JIT code,
+// even if registered by __register_frame), and frames whose CFA depends on registers other than the
+// stack and frame pointers. The walker does not guess by frame pointers: the stack ends there, with
+// the reason as its StackEnd.
 #ifndef ROLLCALL_SHIM_STACK_STACK_H_
 #define ROLLCALL_SHIM_STACK_STACK_H_
 
@@ -27,10 +31,10 @@ namespace rollcall::shim {
 
 inline constexpr int kMaxStackDepth = 64;
 
-// Why a stack ends: proto/ring_format.h has the list, since rings store the value.
+// Why a stack ends. Defined in proto/ring_format.h, because rings store the value.
 using StackEnd = ring::StackEnd;
 
-// A cut stack never supports a verdict about call paths; only a complete one does.
+// Verdicts about call paths use complete stacks only.
 constexpr bool IsComplete(StackEnd end) { return end == StackEnd::kComplete; }
 
 // The starting point of a walk: the frame of the function in which this is expanded. Expand it in
@@ -48,20 +52,22 @@ bool InitStacks();
 // Writes the return addresses of the calling thread, innermost (the one in the wrapper's caller)
 // first, to pcs[0..max_depth) and returns their number. max_depth is limited to kMaxStackDepth.
 //   *end   why the stack ends where it does.
-//   *hash  64 bits over the addresses and *end. Like the addresses, it differs between processes
-//   and
-//          identifies a call path within one process only.
-// Keeps errno. If all addresses were seen before: no allocation, lock, system call, or read outside
-// the thread's own stack and our tables. The first capture of a thread maps its block (freed when
-// the thread ends); the first sight of an address takes the dynamic loader's lock, by
-// dl_iterate_phdr. May be called in a signal handler that interrupted a capture of the same thread.
+//   *hash  64 bits over the addresses and *end. It differs between processes, as the addresses do,
+//          and identifies a call path within one process only.
+// Keeps errno. If all addresses were seen before: no allocation, lock or system call, and no read
+// outside the thread's own stack and our tables. The first capture of a thread maps a block of
+// memory for the thread, which is freed when the thread ends. The first sight of an address takes
+// the dynamic loader's lock (dl_iterate_phdr). May be called in a signal handler that interrupted a
+// capture of the same thread.
 int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end, uint64_t* hash);
 
-// Forgets all rules, so that a library loaded at the same address gets its own. Call it before and
-// after the real dlclose. Any thread, any time. stack/dlclose_wrap.cc does so for the application's
-// calls. Other unloads (by libc itself, or by a dlclose that bypassed the wrapper) are detected by
-// the loader's count of unloads at the next first sight of an address; until then a stale rule can
-// give a wrong address, but never a read outside the stack.
+// Forgets all rules, so that a library that is loaded at the same address gets rules of its own.
+// Call it before and after the real dlclose, as stack/dlclose_wrap.cc does for the application's
+// calls. Any thread, any time.
+//
+// Other unloads (by libc itself, or by a dlclose that bypassed the wrapper) change the loader's
+// count of unloads. The count is checked when an address is seen for the first time. Until then, a
+// stale rule can give a wrong address, but never causes a read outside the stack.
 void OnDlclose();
 
 }  // namespace rollcall::shim

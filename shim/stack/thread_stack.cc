@@ -11,8 +11,9 @@
 namespace rollcall::shim {
 namespace {
 
-// The stack pointer at process start, exported by ld.so. It is found by dlsym, because a reference
-// would put ld.so on the NEEDED list. The alternative, pthread_getattr_np, opens /proc/self/maps.
+// The stack pointer at process start, which ld.so exports. It is found by dlsym, because a
+// reference would put ld.so on the NEEDED list. The alternative, pthread_getattr_np, opens
+// /proc/self/maps.
 uint64_t initial_stack_end = 0;
 
 constexpr uint64_t kPagesAtOnce = 1024;
@@ -63,7 +64,7 @@ bool GrowStackBounds(StackBounds* bounds, uint64_t address) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t bottom = address & ~(page - 1);
   uint64_t end = (bounds->low + page - 1) & ~(page - 1);
-  // From the known part downwards, so that a foreign address stops the loop at the first hole.
+  // The loop goes from the known part downwards, so that it stops at the first hole.
   while (end > bottom) {
     const uint64_t begin = end - std::min(end - bottom, kPagesAtOnce * page);
     if (!AllMapped(begin, end)) return false;
