@@ -1,5 +1,5 @@
-// A wrapper's parameters after their roles (roles.h) have assigned them. The union for all
-// functions: most fields keep their initial value.
+// The parameters of a wrapper, as assigned by their roles (roles.h). There is one struct for all
+// functions: in each call, most fields keep their initial value.
 #ifndef ROLLCALL_SHIM_ARGUMENTS_H_
 #define ROLLCALL_SHIM_ARGUMENTS_H_
 
@@ -54,7 +54,7 @@ struct Arguments {
   bool has_peer2 = false;
   bool has_status = false;  // MPI_STATUS_IGNORE is a null pointer in Open MPI
   bool large = false;       // counts are MPI_Count
-  // Read only of calls that have them, so that no other call has the cost of an initial value.
+  // Read only for calls that have these parameters, so that other calls need not initialise them.
   const void* buffer;       // NOLINT: of a call with one buffer
   const void* displs;       // NOLINT: int[] or MPI_Aint[]; an Alltoall's: of the receive buffer
   const void* send_displs;  // NOLINT

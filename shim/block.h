@@ -1,4 +1,4 @@
-// The data of an operation in which every rank passes one block: NCCL's, and those of
+// The data of an operation in which every rank passes one block: operations of NCCL and of
 // torch.distributed.
 #ifndef ROLLCALL_SHIM_BLOCK_H_
 #define ROLLCALL_SHIM_BLOCK_H_

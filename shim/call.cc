@@ -10,9 +10,9 @@
 namespace rollcall::shim {
 namespace {
 
-// A thread left wrappers without their End (longjmp, exception): closes their open calls. It is
-// unknown whether a collective among them was rejected and should have returned its number, so the
-// communicator's sequence numbers no longer prove anything (kSawConcurrency).
+// A longjmp or an exception left wrappers of this thread without their End: closes their open
+// calls. A collective among them may have been rejected without returning its sequence number, so
+// the communicator's sequence numbers no longer prove anything (kSawConcurrency).
 ROLLCALL_COLD void Abandon(ThreadLog* log) {
   for (uint32_t level = 0; level < ring::kMaxNesting; ++level) {
     StoreRelease(&log->entry->open[level].record.lock, uint64_t{0});
@@ -30,12 +30,17 @@ ROLLCALL_COLD void Abandon(ThreadLog* log) {
 constexpr uint64_t kAlive = 0x726f6c6c63616c6c;
 uint64_t AliveMark(const Call* call) { return kAlive ^ reinterpret_cast<uint64_t>(call); }
 
-// True if the wrapper that set the guard is still running. The stack grows down, so a call inside
-// the wrapper has a lower frame; an equal or higher frame means that the wrapper was left by a
-// jump. A lower frame may also belong to a deeper call after such a jump: then other frames have
-// been in the place of the wrapper's. Its two marks survive this only if neither word was
-// overwritten. They are read only where they are certain to be mapped: on the thread's own stack,
-// above the current frame.
+// Returns true if the wrapper that set the guard is still running. The stack grows down, so a call
+// inside the wrapper has a lower frame. An equal or higher frame means that a jump left the
+// wrapper. A lower frame may also belong to a deeper call after such a jump:
+//
+//   frame 0x7000   wrapper of MPI_Recv, sets the guard; a longjmp leaves it
+//   frame 0x7000   other functions of the program overwrite this part of the stack
+//   frame 0x6f00   wrapper of MPI_Send: lower than the guard, but not inside MPI_Recv
+//
+// Two marks distinguish this case: the word `alive` of the outermost call, and the return address
+// of the guard. If both are unchanged, the wrapper counts as running. The marks are read only where
+// they are certain to be mapped: on the thread's own stack, above the current frame.
 ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, CallerFrame frame) {
   if (frame.order() >= block.guard.order()) return false;
   const uint64_t guard = block.guard.address();
@@ -47,13 +52,14 @@ ROLLCALL_COLD bool IsInsideGuard(const ThreadBlock& block, CallerFrame frame) {
          ReturnAddress(block.guard) == reinterpret_cast<uint64_t>(block.guard_caller);
 }
 
-// True for a local call made by the library: in its plugins, file functions that are not wrapped
-// create and free datatypes.
+// True for a local call that the library itself makes. For example, file functions in the library's
+// plugins, which are not wrapped, create and free datatypes.
 bool IsLibrarysOwn(const Call& call) {
   return IsLocal(call.info->kind) && IsInsideMpi(call.caller);
 }
 
-// True for a call of MPI by PyTorch's backend, whose user's call is recorded (torch::IsOwnCall).
+// True for a call of MPI that PyTorch's backend makes for a recorded call of the user
+// (torch::IsOwnCall).
 bool IsTorchsOwn(const Call& call) {
   const Kind kind = call.info->kind;
   return torch::IsOwnCall(call.caller) && !IsC10d(call.info->operation) && kind != Kind::kInit &&
@@ -76,18 +82,20 @@ inline bool Enter(Call* call) {
         block.passed_down = true;
         return false;
       }
-      // c10d implements some of its functions by others; the user made one call. A callback of the
-      // user's may run inside a wait.
+      // c10d implements some of its functions by others, so a c10d call inside another one is not
+      // the user's. Inside a wait, it may be: a callback of the user may run there.
       const OperationInfo& outer = FindOperation(block.outer);
       const bool inside_c10d = IsC10d(outer.operation);
       if (inside_c10d && IsC10d(call->info->operation) && !IsWait(outer.kind)) return false;
-      // Both libraries implement some functions by others. User callbacks (error handlers,
-      // attribute deletion) are called from user code, and count. PyTorch calls NCCL and CUDA for
-      // each operation: to ask the loader whose code that is would cost more than the record.
+      // Both MPI and NCCL implement some functions by others; these inner calls do not count. Calls
+      // that user callbacks make (error handlers, attribute deletion) come from user code, and
+      // count. PyTorch calls NCCL and CUDA for each operation. These calls are not looked up in the
+      // loader's list of objects, because that would cost more than the record.
       if (nccl::IsInsideNccl(call->caller)) return false;
       const bool of_pytorch = inside_c10d && call->library == nccl::NcclLibrary();
       if (!of_pytorch && IsInsideMpi(call->caller)) return false;
-      // Calls by which a tool implements a send (such as Isend and Wait) are not a second message.
+      // Calls by which a tool implements a send (such as Isend and Wait) are not counted as
+      // messages.
       call->counts = FindOperation(block.outer).rule != Rule::kP2p;
     }
   } else {
@@ -125,10 +133,10 @@ inline bool Enter(Call* call) {
   return true;
 }
 
-// Brackets updates that are not atomic for a signal handler of the same thread: ring slots,
-// counters, hashes. A handler that calls MPI inside the bracket has a lower frame: its call is
-// passed on unrecorded, and counted. An equal or higher frame means that the bracket was left by a
-// jump.
+// Begins a bracket around updates that a signal handler of the same thread must not interleave
+// with: ring slots, counters, hashes. If a handler calls MPI inside the bracket, its call has a
+// lower frame: the call is passed on without a record, and counted. An equal or higher frame means
+// that a jump left the bracket.
 inline bool StartWriting(const Call* call) {
   ThreadBlock& block = t_block;
   if (__builtin_expect(block.writing != nullptr, 0) && call->frame.order() < block.writing) {
@@ -163,7 +171,7 @@ void Dispatch(Call* call, Arguments* arguments) {
 namespace calls {
 
 bool OpenBracket(Call* call) {
-  // Not in MPI_Abort, which signal handlers call, nor inside another call.
+  // The check is not made in MPI_Abort, which signal handlers call, and not inside another call.
   if (python::WantsCheck() && t_block.depth == 0 && call->info->kind != Kind::kAbort) {
     python::TryCheck();
   }

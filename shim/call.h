@@ -1,5 +1,5 @@
-// The work before and after every wrapped function. Begin and End are the same for all of them:
-// they differ by kind (proto/operations.h) and arguments.
+// The work before and after every wrapped function: Begin and End. All wrappers call the same two
+// functions, which distinguish calls by their kind (proto/operations.h) and arguments.
 //
 // Nothing here may crash, block, throw, allocate (after first sight) or change errno. A call that
 // cannot be recorded is still passed on.
@@ -23,8 +23,8 @@ namespace rollcall::shim {
 inline constexpr uint32_t kLargestStatus =
     64;  // the standard ABI's, the largest known, has 32 bytes
 
-// One running wrapper; lives in the wrapper's frame. It deliberately has no destructor: an
-// exception or a longjmp may leave the wrapper, and the guard recovers at the next call (call.cc).
+// One running wrapper. Lives in the wrapper's frame. It deliberately has no destructor: if an
+// exception or a longjmp leaves the wrapper, the guard detects that at the next call (call.cc).
 struct Call {
   uint64_t alive;  // marks this memory as this call while the wrapper runs
   const OperationInfo* info;
@@ -38,10 +38,10 @@ struct Call {
   bool in_ring;     // `record` is also in its ring, where it stays after the call
   uint8_t ring;     // ring::RingKind
   bool own_status;  // `status_bytes` was passed to the library instead of MPI_STATUS_IGNORE
-  bool counts;      // its messages are counted; false: a tool implements the outer call by it
+  bool counts;      // its messages are counted; false: a tool makes this call to implement another
   // Set by data::BeginCall.
   bool reads_data;
-  bool host_only;  // with `reads_data`: no argument can be a pointer to a device's memory, since no
+  bool host_only;  // with `reads_data`: no argument can point to a device's memory, because no
                    // driver of a device was loaded when the call was entered
   Nesting outer;   // the thread's nesting before this call, restored by End
   ThreadLog* log;
@@ -59,7 +59,7 @@ struct Call {
   alignas(8) char status_bytes[kLargestStatus];
 };
 
-// Constant facts of one wrapper; Begin adds those of this call.
+// Sets the facts that are constant for a wrapper; Begin sets those of the call.
 inline Call MakeCall(const OperationInfo& info, bool pmpi, CallerFrame frame, const void* caller,
                      Library* library) {
   Call call;  // NOLINT: the rest is filled when it is needed
@@ -79,30 +79,33 @@ void End(Call* call, const Arguments& arguments, int result);
 
 // Shared by the files that implement kinds (call_*.cc).
 namespace calls {
-// Begin and End without the parts that are specific to MPI, for shim/nccl. Between Open and Close,
-// and between Reopen and Finish, the call may be recorded. False: the call is not recorded, and
-// must not be closed.
+// Begin and End without the parts that are specific to MPI, for shim/nccl and shim/torch. The call
+// may be recorded between OpenBracket and CloseBracket, and between ReopenBracket and FinishCall.
+// If OpenBracket or ReopenBracket returns false, the call is not recorded: do not call CloseBracket
+// or FinishCall.
 bool OpenBracket(Call* call);
 void CloseBracket();
 bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
 void FinishCall(Call* call);
-// The recorded call that the calling thread is inside of, from the frame `frame`, in any wrapper of
-// the shim; nullptr if there is none. Also right after an exception has left a wrapper.
+// Returns the recorded call that the calling thread is inside of, in any wrapper of the shim;
+// nullptr if there is none. `frame` is the frame of the caller. The result is also right after an
+// exception has left a wrapper.
 Call* EnclosingCall(CallerFrame frame);
 // call_record.cc. True if the call was rejected because of its arguments (proto/mpi_errors.h).
 // `result` is its return value, not 0.
 bool WasRejected(const Call& call, int result);
-// Records an error that a call returned, after the call's record.
+// Records an error that a call returned. The error's record follows the call's record.
 void RecordError(Call* call, int result);
-// Marks the record: the call's communicator is in no table.
+// Marks the record of a call whose communicator is in no table.
 void MarkUnknownComm(Call* call, const Arguments& arguments);
 // Clears call->record and sets the fields that all records have.
 void StartRecord(Call* call);
 // Publishes call->record in its ring and as the call in flight.
 void WriteRecord(Call* call, ring::RingKind ring);
-// Publishes it as the call in flight only; it is written to its ring if the call fails.
+// Publishes call->record as the call in flight only. RecordError writes it to `ring` if the call
+// fails.
 void ShowRecord(Call* call, ring::RingKind ring);
-// Publishes it in its ring only, for calls that are recorded only once they succeed (a Test).
+// Writes call->record to its ring only, for calls that are recorded after they succeeded (a Test).
 void WriteFinished(Call* call, ring::RingKind ring);
 int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);
@@ -117,7 +120,7 @@ struct FailedPoll {
   uint32_t requests = 0;  // the number of requests that were tested
 };
 void NotePoll(Call* call, const FailedPoll& poll);
-// The status, if it can be read.
+// The call's status; nullptr if it cannot be read.
 const void* StatusOf(const Call& call, const Arguments& arguments);
 
 void FillCollective(Call* call, const Arguments& arguments);  // collective.cc

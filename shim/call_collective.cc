@@ -59,7 +59,7 @@ void EnterRequest(Call* call, const Arguments& a) {
   if (__builtin_expect(g_process.data, 0)) data::EnterRequest(*call, a, slot, handle);
 }
 
-// A blocking collective has its result now; of the others, EnterRequest() takes care.
+// Reads the result of a blocking collective. EnterRequest() is responsible for the other kinds.
 ROLLCALL_COLD void EndData(const Call& call, const Arguments& a, int result) {
   if (result != 0) {
     data::FailCall(call);

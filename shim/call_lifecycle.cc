@@ -34,9 +34,9 @@ void FindHandle(Call* call, const Arguments& a) {
   const Library& library = *call->library;
   switch (call->info->kind) {
     case Kind::kFreeHandle:
-      // The type is forgotten before and after the call: another thread may get the handle at once,
-      // and a delete callback may use the type. It is described again when the handle is used
-      // again, freed or not.
+      // The type is forgotten before the call, because another thread may get the handle at once,
+      // and again after the call, because a delete callback may use the type. If the handle is used
+      // again, whether freed or not, it is described again.
       call->handle = library.Load(a.handle_inout);
       call->freed = HandleFreed(library, call->handle);
       if (FreesType(*call)) UnregisterType(library, call->handle);
@@ -65,8 +65,8 @@ void OpenSession(Call* call, const Arguments& a) {
   Open();
 }
 
-// Records what the program has not freed, after delete callbacks have run. Call it before the phase
-// is set to finalized, so that a reader that sees this phase also sees these records.
+// Records the objects that the program has not freed. Call it after delete callbacks have run and
+// before the phase is set to finalized: a reader that sees this phase must also see these records.
 void WriteLeftovers(Call* call) {
   Leftover rows[kMaxLeftovers];
   RingWriter& ring = call->log->rings[ring::kCollectiveRing];
@@ -95,8 +95,8 @@ void Close(Call* call) {
   SetPhase(ring::Phase::kFinalized);
 }
 
-// Without MPI_COMM_WORLD, the end of the last session corresponds to MPI_Finalize. A program may
-// open another session afterwards: the phase then does not change, but the records show the
+// In a program without MPI_COMM_WORLD, the end of the last session corresponds to MPI_Finalize. If
+// the program opens another session afterwards, the phase does not change, but the records show the
 // session.
 void CloseSession(Call* call) {
   call->library->session = 0;
@@ -119,8 +119,8 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   if (kind == Kind::kInit) SetFlavor(call->library->abi.flavor);
   if (kind == Kind::kCreateGroup) record.tag = a.tag;
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
-  // A failed local call is recorded in the point-to-point ring, where a loop of failing calls does
-  // not overwrite the records of collectives.
+  // A failed local call is recorded in the point-to-point ring, so that a loop of failing calls
+  // does not overwrite the records of collectives.
   if (IsLocal(kind)) return ShowRecord(call, ring::kP2pRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {

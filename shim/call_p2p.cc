@@ -1,6 +1,5 @@
-// Sends, receives, blocking probes, and other calls that may block for particular processes:
-// passive and general active target synchronisation, requests on windows and files,
-// MPI_Buffer_detach.
+// Sends, receives, blocking probes, and other calls that may wait for particular processes: passive
+// and general active target synchronisation, requests on windows and files, MPI_Buffer_detach.
 #include "shim/call.h"
 #include "shim/call_paths.h"
 #include "shim/channels.h"
@@ -37,7 +36,7 @@ Direction DirectionOf(const OperationInfo& info, bool has_second_part) {
   }
 }
 
-// Whether the call counts a send itself. Persistent ones are counted when they are started.
+// True if the call itself counts as a send. Persistent sends are counted when they are started.
 bool CountsSend(const Call& call, const Direction& way) {
   return way.sends && call.counts && call.info->kind != Kind::kPersistentP2p;
 }
@@ -124,7 +123,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
   if (CountsSend(*call, way)) {
     record.detail = CountSent(call->comm, record.root_or_peer, record.tag);
   }
-  // Only the status contains the sender; a nonblocking receive's status comes with its wait.
+  // Only the status contains the sender. The status of a nonblocking receive comes with its wait.
   const bool waits = a.request == nullptr && (way.receives || kind == Kind::kProbe);
   if (waits && IsWild(source)) WantStatus(call, arguments);
   WriteRecord(call, ring::kP2pRing);

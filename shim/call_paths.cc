@@ -17,9 +17,9 @@
 namespace rollcall::shim {
 namespace {
 
-// Known paths: hash -> (portable hash, id). Lock-free: the hash is claimed first, the id published
-// last. Bounded; when it is full, further paths are not recorded, and are counted in the section's
-// `lost`.
+// Known paths: hash -> (portable hash, id). Lock-free: a thread claims an entry by its hash and
+// publishes the id last. The table is bounded. If it is full, further paths are not recorded, but
+// counted in the section's `lost`.
 struct Entry {
   std::atomic<uint64_t> hash;
   std::atomic<uint64_t> portable_hash;
@@ -125,11 +125,11 @@ struct Native {
   StackEnd end = StackEnd::kNone;
 };
 
-// Checks the Python frames against the native ones; returns stack.end, or kUnreadable if they do
-// not match. The thread's state may belong to another interpreter than the one it runs in
-// (sub-interpreters up to 3.11), or the program may move states between threads. Then there are
-// more native frames of the interpreter's loop than runs of Python frames. Fewer are not a
-// contradiction, as compilers move parts of the loop elsewhere.
+// Checks the Python frames against the native ones. Returns stack.end, or kUnreadable if they do
+// not match. The thread's state may belong to another interpreter than the one that the thread runs
+// in (sub-interpreters up to 3.11), or the program may move states between threads. In both cases
+// there are more native frames of the interpreter's loop than runs of Python frames. Fewer native
+// frames are no contradiction, because compilers move parts of the loop elsewhere.
 ring::PythonEnd Believable(const Native& native, const python::Stack& stack) {
   const bool complete = stack.end == ring::PythonEnd::kComplete;
   if (stack.end == ring::PythonEnd::kNoFrames) {
@@ -182,7 +182,8 @@ ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python:
     uint64_t bias = 0, id_hash = 0;
     const uint64_t module = ModuleOf(native.pcs[i], &bias, &id_hash);
     const uint64_t vaddr = (native.pcs[i] - bias) & ((uint64_t{1} << ring::kFrameModuleShift) - 1);
-    // A frame without a module (JIT) has another address on every rank: only its presence counts.
+    // A frame without a module (JIT code) has a different address on every rank. The hash covers
+    // only its presence.
     hash = Mix64(hash, module == 0 ? 1 : Mix64(id_hash, vaddr));
     if (words != nullptr) {
       words[kHeaderWords + static_cast<uint64_t>(i)] = module << ring::kFrameModuleShift | vaddr;
@@ -226,7 +227,8 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
     if (found == hash) {
       const uint32_t id = entry.id.load(std::memory_order_acquire);
       if (__builtin_expect(id == kPending, 0)) {
-        // Another thread is storing it now: a second copy is better than a record without a path.
+        // Another thread is storing this path now. A second copy is better than a record without a
+        // path.
         uint64_t portable = 0;
         const uint32_t copy = Store(native, memory, stack, &portable);
         return {.id = copy, .portable_hash = portable};

@@ -21,15 +21,15 @@ inline void SetCallPath(ring::Record* record, const InternedPath& path) {
   record->context_path = path.context;
 }
 
-// The calling thread's stack from `caller_frame` (ROLLCALL_CALLER_FRAME()) outwards, with its
-// Python frames. After a path's first sight: no allocation, lock or system call, except in a thread
-// without Python frames of a process that runs Python, whose context costs one system call. At
-// first sight the path's modules are looked up, which takes the loader's list lock, as the stack
-// walker does. Any thread.
+// Returns the calling thread's stack from `caller_frame` (ROLLCALL_CALLER_FRAME()) outwards, with
+// its Python frames. When a path is seen for the first time, its modules are looked up, which takes
+// the loader's list lock, as the stack walker does. Afterwards: no allocation, lock or system call,
+// with one exception. In a process that runs Python, the context of a thread without Python frames
+// costs one system call. Any thread.
 InternedPath CurrentCallPath(CallerFrame caller_frame);
 
-// Stores a path of Python frames only, of another thread, read through `memory`. Returns its id, or
-// 0 if there is no room, or if the frames have changed.
+// Stores a path that has Python frames only, of another thread, read through `memory`. Returns its
+// id; 0 if there is no room or if the frames have changed.
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
 // As above, for frames whose code the calling thread keeps alive.
 uint32_t InternPythonPath(const python::Stack& stack);

@@ -63,7 +63,8 @@ void WriteRecord(Call* call, ring::RingKind ring) {
   call->ring = ring;
   call->in_ring = true;
   Publish(call, call->log->rings[ring].Append(call->record));
-  // About once a second: the later the last anchor, the better a reader knows the clock's rate.
+  // About once a second. The later the last anchor, the more precisely a reader knows the clock's
+  // rate.
   constexpr uint64_t kRefreshTicks = uint64_t{1} << 31;
   if (__builtin_expect(
           call->record.start_ticks - LoadRelaxed(&g_process.header->last_anchor.ticks) >
@@ -87,7 +88,7 @@ int ErrorClassOf(const Call& call, int result) {
 }  // namespace
 
 ROLLCALL_COLD bool WasRejected(const Call& call, int result) {
-  // A call that completes other operations may report an error of one of them.
+  // The error of a call that completes other operations may be the error of such an operation.
   const CallGroup group = GroupOf(call.info->kind);
   const bool takes_part = group == CallGroup::kCollective || group == CallGroup::kP2p;
   return takes_part && !IsNccl(call.info->operation) &&

@@ -1,9 +1,10 @@
 // Wait, Test, Start and their variants; Iprobe and other polls.
 //
-// Another thread may get a request's handle as soon as the library has freed it. Therefore, with
-// MPI_THREAD_MULTIPLE, an entry is detached before the handle is passed on, and attached again if
-// the request is still pending. With one thread, the handles are only copied before the call and
-// looked up when something is complete, so that polling stays cheap.
+// Another thread may get a request's handle as soon as the library has freed it. With
+// MPI_THREAD_MULTIPLE, an entry is therefore detached before the handle is passed to the library,
+// and attached again if the request is still pending. With one thread, the handles are only copied
+// before the call. They are looked up when a request is complete, so that an unsuccessful poll
+// stays cheap.
 #include <atomic>
 #include <cstring>
 
@@ -23,8 +24,8 @@ bool Consumes(Kind kind) {
          kind == Kind::kTest;
 }
 
-// Stores the requests' handles, since the library overwrites the array, and their slots unless
-// these can be looked up later, in the order of the array.
+// Stores the requests' handles, because the library overwrites the array. Also stores their slots,
+// in the order of the array, unless the slots can be looked up after the call.
 void Gather(Call* call, const Arguments& a) {
   Library* library = call->library;
   const auto count = static_cast<uint32_t>(a.request_count < 0 ? 0 : a.request_count);
@@ -104,8 +105,9 @@ void UpdateRequests(Call* call, const Arguments& a, int result) {
   }
 }
 
-// True if a status of the shim's is needed to find out the sender. Not for Waitall and the like: if
-// statuses are wanted, the library reports errors in another way (MPI_ERR_IN_STATUS).
+// True if the shim must pass a status of its own to learn the sender. False for Waitall and the
+// other calls with many statuses: if these get an array of statuses, the library reports errors in
+// another way (MPI_ERR_IN_STATUS).
 bool WantsStatus(const Call& call) {
   if (IsOne(call.info->kind)) return call.slot != kNoRequest && NeedsStatus(call.slot);
   if (call.info->kind == Kind::kTestany && !g_process.multiple_threads)
@@ -118,7 +120,7 @@ bool WantsStatus(const Call& call) {
 }
 
 // Counts a start for each request. In a Startall, each start of a persistent collective gets a
-// record of its own in the ring of collectives.
+// separate record in the ring of collectives.
 void StartAll(Call* call) {
   ring::Record& record = call->record;
   if (call->slot != kNoRequest) {
@@ -139,7 +141,7 @@ void StartAll(Call* call) {
   }
 }
 
-// One of this many polls is timed, and represents all of them.
+// One of this many polls is timed; its time is extrapolated to all of them.
 constexpr uint64_t kTimedPolls = 64;
 
 void BeginTimedPoll(Call* call) {
@@ -195,7 +197,7 @@ void RecordSuccess(Call* call, const Arguments& a, uint64_t request) {
                uint64_t{0});  // the next unsuccessful poll starts a new wait
 }
 
-// Stores a matched probe's message for its receive.
+// Stores the message of a matched probe, for the receive of the message.
 void KeepMessage(Call* call, const Arguments& a) {
   if (call->info->kind != Kind::kIprobe || a.message == nullptr) return;
   const Library& library = *call->library;

@@ -26,7 +26,7 @@ struct Counters {
 
 ring::Channel* Table() { return g_process.Table<ring::Channel>(ring::SectionKind::kChannels); }
 
-// With 64 bits, thousands of keys do not collide in practice; who finds an entry still compares.
+// With 64 bits, thousands of keys do not collide in practice. A look-up still compares the entry.
 uint64_t KeyOf(uint32_t uid, int32_t peer, int32_t tag) {
   return Mix64(static_cast<uint64_t>(uid) << 32 | static_cast<uint32_t>(peer),
                static_cast<uint32_t>(tag)) >>
@@ -46,8 +46,7 @@ ring::PeerCount* SumAt(uint32_t index) {
   return g_process.Table<ring::PeerCount>(ring::SectionKind::kPeerCounts) + index;
 }
 
-// Creates the sum of a peer unless there is one. The caller holds g_lock. nullptr if there is no
-// room.
+// Finds or creates the sum of a peer. The caller holds g_lock. nullptr if there is no room.
 ROLLCALL_COLD ring::PeerCount* MakeSum(uint32_t uid, int32_t peer) {
   ring::Section* section = g_process.Of(ring::SectionKind::kPeerCounts);
   const uint64_t key = SumKeyOf(uid, peer);
@@ -73,7 +72,7 @@ ROLLCALL_COLD ring::PeerCount* FindSum(uint32_t uid, int32_t peer) {
   const uint32_t found = g_sums_by_key.Find(SumKeyOf(uid, peer));
   if (found != SumMap::kMissing && Is(*SumAt(found), uid, peer)) return SumAt(found);
   ring::Section* section = g_process.Of(ring::SectionKind::kPeerCounts);
-  if (LoadRelaxed(&section->used) >= section->capacity) {  // before the lock, as in Make
+  if (LoadRelaxed(&section->used) >= section->capacity) {  // tested before the lock, as in Make
     Increment(&section->lost);
     return nullptr;
   }
@@ -84,10 +83,10 @@ ROLLCALL_COLD ring::PeerCount* FindSum(uint32_t uid, int32_t peer) {
 // Returns the index; ChannelMap::kMissing if there is no room.
 ROLLCALL_COLD uint32_t Make(uint32_t uid, int32_t peer, int32_t tag) {
   ring::Section* section = g_process.Of(ring::SectionKind::kChannels);
-  // A quarter is kept for any-tag channels, which count the messages when the table is full.
+  // A quarter is kept for any-tag channels, which count the messages that have no channel.
   const uint64_t limit = tag == ring::kAnyTag ? section->capacity : section->capacity / 4 * 3;
-  if (LoadRelaxed(&section->used) >=
-      limit) {  // before the lock: a program may use new tags for ever
+  // Tested before the lock is taken: a program may use new tags for ever.
+  if (LoadRelaxed(&section->used) >= limit) {
     Increment(&section->lost);
     return ChannelMap::kMissing;
   }
@@ -98,7 +97,7 @@ ROLLCALL_COLD uint32_t Make(uint32_t uid, int32_t peer, int32_t tag) {
   if (found != ChannelMap::kMissing) {
     if (Is(Table()[found], uid, peer, tag)) return found;
   } else if (used < limit && used < kMostChannels) {
-    // Complete before another thread can find it.
+    // The channel must be complete before another thread can find it.
     ring::Channel* made = &Table()[used];
     made->peer = peer;
     made->tag = tag;
@@ -115,7 +114,8 @@ ROLLCALL_COLD uint32_t Make(uint32_t uid, int32_t peer, int32_t tag) {
 
 Counters CountersOf(uint32_t index) { return {g_sum_of[index], &Table()[index]}; }
 
-// For a message whose channel does not exist yet, or never will.
+// For a message that has no channel: makes one, or finds another place where the message is
+// counted.
 ROLLCALL_COLD Counters FindElsewhere(uint32_t uid, int32_t peer, int32_t tag) {
   uint32_t index = Make(uid, peer, tag);
   if (index == ChannelMap::kMissing && tag != ring::kAnyTag) {
@@ -128,7 +128,7 @@ ROLLCALL_COLD Counters FindElsewhere(uint32_t uid, int32_t peer, int32_t tag) {
   return CountersOf(index);
 }
 
-// Inlined: the calls would cost more than the second counter does.
+// Inlined, because the calls would cost more than the second counter does.
 [[gnu::always_inline]] inline Counters Find(const Comm* comm, int32_t peer, int32_t tag) {
   if (comm == nullptr || peer == ring::kProcNullPeer) return {};
   const uint32_t index = g_by_key.Find(KeyOf(comm->uid, peer, tag));

@@ -1,6 +1,7 @@
-// Counts messages per (communicator, peer, tag), and per (communicator, peer) over all tags: they
-// show whether a missing message was ever sent, even after the records of both sides are
-// overwritten. A program may use more tags than there is room for; it has fewer peers.
+// Counts messages per (communicator, peer, tag), and per (communicator, peer) over all tags. The
+// counts show whether a missing message was ever sent, even after the records of both sides are
+// overwritten. A program may use more tags than the table has room for, but it has fewer peers than
+// tags.
 //
 // After a channel's first message: no allocation, lock or system call. Any thread.
 #ifndef ROLLCALL_SHIM_CHANNELS_H_
@@ -23,7 +24,7 @@ void UncountSent(const Comm* comm, int32_t peer, int32_t tag);
 // Counts a completed receive; peer and tag are from the status, or kAnySource and kAnyTag without a
 // status.
 void CountReceived(const Comm* comm, int32_t peer, int32_t tag);
-// A receive ended, and whether it received a message is unknown.
+// A receive ended, but it is unknown whether it received a message.
 void MarkReceivesUnseen(const Comm* comm, int32_t peer, int32_t tag);
 
 }  // namespace rollcall::shim

@@ -14,7 +14,8 @@ void Set(ring::Checkpoint* checkpoint, uint64_t sequence, const RollingHashes& h
   StoreRelease(&checkpoint->sequence, sequence);
 }
 
-// history[i] holds number (i+1)*stride. When the last one is full, every other one is dropped.
+// history[i] holds the checkpoint of number (i+1)*stride. If all entries are used, every second one
+// is dropped and the stride doubles.
 ROLLCALL_COLD void HalveHistory(ring::Member* entry) {
   for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
     const ring::Checkpoint from = entry->history[2 * i + 1];
@@ -51,8 +52,8 @@ RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
   return before;
 }
 
-// Checkpoints written by the rejected call have its number, which is now above `entered`: readers
-// skip them, and the next call overwrites them.
+// The checkpoints that the rejected call wrote have its number, which is now above `entered`.
+// Readers skip these checkpoints, and the next call overwrites them.
 ROLLCALL_COLD void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingHashes& before) {
   ring::Member* entry = comm->entry;
   __atomic_fetch_add(&entry->rejected, 1, __ATOMIC_RELAXED);
@@ -61,7 +62,8 @@ ROLLCALL_COLD void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingH
                                   __ATOMIC_RELAXED)) {
     comm->hashes = before;
   } else {
-    // Another thread or an error handler has started a collective since: the order is uncertain.
+    // Another thread or an error handler has started a collective meanwhile: the order is
+    // uncertain.
     __atomic_fetch_or(&entry->flags, static_cast<uint32_t>(ring::kSawConcurrency),
                       __ATOMIC_RELAXED);
   }

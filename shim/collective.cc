@@ -1,4 +1,5 @@
-// The record of a collective: its arguments, and the hash of those that must agree.
+// Fills the record of a collective: its arguments, and a hash of the arguments that must be equal
+// on all ranks.
 #include <cstring>
 #include <string_view>
 
@@ -61,8 +62,8 @@ struct Counts {
   }
 };
 
-// Writes the array as continuation records before the record itself. With `types` (w-collectives)
-// the values are signatures of (count, type).
+// Writes the array as continuation records, which precede the record itself. With `types`
+// (w-collectives), the values are signatures of (count, type).
 void AppendCounts(Call* call, uint16_t array, const Counts& counts, const void* types) {
   ring::Record& record = call->record;
   if (counts.values == nullptr || counts.size == 0) return;
@@ -93,8 +94,8 @@ void AppendCounts(Call* call, uint16_t array, const Counts& counts, const void* 
   }
 }
 
-// Hash of count arguments that must be equal on all ranks: the blocks in order, as numbers of basic
-// elements. 0 if unknown.
+// Returns the hash of count arguments that must be equal on all ranks: the sizes of the blocks in
+// order, in basic elements. 0 if unknown.
 uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
   if (counts.values == nullptr || type.uniform == 0) return 0;
   uint64_t hash = type.uniform;
@@ -103,7 +104,7 @@ uint64_t HashBlocks(const Counts& counts, const TypeInfo& type) {
 }
 
 // Records one collective call. The Record...() functions (proto/matching_rules.def) return a hash
-// of what must be equal on all ranks besides operation and root; 0: nothing, or unknown.
+// of the data arguments that must be equal on all ranks. 0: there are none, or they are unknown.
 class CollectiveRecorder {
  public:
   CollectiveRecorder(Call* call, const Arguments& arguments)
@@ -117,7 +118,7 @@ class CollectiveRecorder {
 
   void Fill() {
     if (inter_) record_.flags |= ring::kIntercomm;
-    // The same result as below, but faster: a barrier is the cheapest call and must stay so.
+    // The same result as below, but faster: a barrier is the cheapest call and must stay cheap.
     if (!kHasData[static_cast<int>(rule_)]) {
       record_.semantic_hash = Mix64(Mix64(static_cast<uint64_t>(call_->info->operation), 0), 0);
       return;
@@ -130,8 +131,8 @@ class CollectiveRecorder {
     const bool uninvolved = rooted && record_.root_or_peer == ring::kRootNone;
     const uint64_t agreed = uninvolved ? 0 : FillData();
     if (Reduces(rule_)) record_.reduce_op = ReduceOpOf(*library_, a_.op);
-    // Only what MPI requires to be equal on all ranks: a legal difference in this hash would be a
-    // false alarm, even in a job that does not hang.
+    // The hash covers only arguments that MPI requires to be equal on all ranks. A legal difference
+    // would cause a false alarm, even in a job that does not hang.
     uint64_t hash = Mix64(static_cast<uint64_t>(call_->info->operation), record_.reduce_op);
     if (rooted && !inter_) hash = Mix64(hash, static_cast<uint64_t>(record_.root_or_peer) + 1);
     record_.semantic_hash = Mix64(hash, inter_ ? 0 : agreed);
@@ -212,8 +213,8 @@ class CollectiveRecorder {
   uint64_t RecordReduceScatter() {
     const TypeInfo& type = DescribeType(library_, a_.recv_type);
     record_.recv_datatype = record_.send_datatype = type.index;
-    // One block per rank of the local group, also on an intercommunicator; the remote group's
-    // blocks may differ (MPI 4.0, 6.10.2).
+    // There is one block per rank of the local group, also on an intercommunicator. The remote
+    // group's blocks may differ (MPI 4.0, 6.10.2).
     const Counts counts{a_.recv_counts, a_.large,
                         comm_ == nullptr ? 0u : static_cast<uint32_t>(comm_->size)};
     AppendCounts(call_, 1, counts, nullptr);
@@ -237,8 +238,8 @@ class CollectiveRecorder {
     return 0;
   }
 
-  // In neighborhood collectives, the two ends of each edge must agree, so nothing is equal on all
-  // ranks; on an intercommunicator, one side's sends must agree with the other side's receives.
+  // In neighborhood collectives, the two ends of each edge must agree; nothing need be equal on all
+  // ranks. On an intercommunicator, one side's sends must agree with the other side's receives.
   uint64_t RecordBlocks() {
     if (Sends()) SetSend(&record_, SendSide());
     SetRecv(&record_, RecvSide());

@@ -29,7 +29,8 @@ uint64_t NcclKey(uint64_t handle) {
   return handle ^ uint64_t { 5 } << 60;
 }
 
-// A free table entry, or the one that was freed longest ago; kMaxComms if all are live.
+// Returns an unused table entry or, if there is none, the one that was freed longest ago; kMaxComms
+// if all are live.
 uint32_t TakeEntry() {
   ring::Section* section = g_process.Of(ring::SectionKind::kMembers);
   auto* table = g_process.Table<ring::Member>(ring::SectionKind::kMembers);
@@ -46,8 +47,9 @@ uint32_t TakeEntry() {
   return oldest;
 }
 
-// Stores how many communicators with this key were created before. For communicators that have no
-// sequence number on a parent (create_group and the like). False if there is no room to count.
+// Stores in *nth how many communicators with this key were created before, for communicators whose
+// creation has no sequence number on a parent (create_group and the like). False if there is no
+// room to count.
 bool CountAlike(uint64_t key, uint64_t* nth) {
   struct Alike {
     uint64_t key;
@@ -86,7 +88,7 @@ uint64_t KeyOf(const Creation& creation, const Members& local, const Members& re
       break;
     case Identity::kUnshared:
       *weak = true;
-      // At least the processes of one side agree. In a join, each side is one process.
+      // The key is equal on the processes of one side only. In a join, each side is one process.
       key = creation.operation == Operation::kComm_join ? g_process.header->pid
                                                         : g_process.header->job_key;
       return Mix64(Mix64(parent, creation.parent_sequence), Mix64(local.hash, key));
@@ -142,7 +144,7 @@ Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   return &g_comms[index];
 }
 
-// Queries the library about a communicator. False if the queries fail.
+// Queries the library for the properties of a communicator. False if the queries fail.
 bool Describe(Library* library, uint64_t handle, Comm* comm) {
   const Queries& query = library->query;
   int inter = 0;
@@ -164,7 +166,8 @@ bool Describe(Library* library, uint64_t handle, Comm* comm) {
 
 Comm* RegisterPredefined(Library* library, uint64_t fixed, int fortran, uint32_t flag,
                          const char* name) {
-  // Not by its symbol: with a COPY relocation, dlsym's address differs from the program's.
+  // The handle is not the address of the library's symbol: with a COPY relocation, that address
+  // differs from the program's.
   uint64_t handle = fixed;
   if (handle == 0 && library->query.Comm_f2c != nullptr) {
     handle = library->Handle(library->query.Comm_f2c(fortran));
@@ -220,7 +223,7 @@ void RegisterWorld(Library* library) {
   library->world =
       RegisterPredefined(library, library->abi.world, 0, ring::kIsWorld, "MPI_COMM_WORLD");
   RegisterPredefined(library, library->abi.self, 1, ring::kIsSelf, "MPI_COMM_SELF");
-  // A second library in the process does not take the first one's place.
+  // A second library in the process must not overwrite the data of the first one.
   if (LoadRelaxed(&g_process.header->world_rank) >= 0 && library->world == nullptr) return;
   int level = 3;
   if (library->query.Query_thread == nullptr || library->query.Query_thread(&level) != 0 ||

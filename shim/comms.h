@@ -34,13 +34,13 @@ struct Comm {
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
   RollingHashes hashes;
-  // What data was read of results that are equal on all members (ring::DataMember::recent). Changed
-  // by the holder of a data::DataLog, except for `pending`.
+  // Hash and number of the results read so far that are equal on all members
+  // (ring::DataMember::recent). Changed by the holder of a data::DataLog, except for `pending`.
   struct Results {
     uint64_t hash = 0;
     uint64_t count = 0;
     uint32_t pending = 0;  // calls that were entered and are not complete
-    bool unknown = false;  // one was not read
+    bool unknown = false;  // a result was not read
   } results;
   uint32_t made_by = 0;            // result of HandleFreed, while it is being freed
   uint32_t gpu_slot = 0xffffffff;  // NCCL: the most recently used ring::GpuProgress
@@ -51,7 +51,7 @@ struct Comm {
 
 // The communicator (or window) of a handle; nullptr if it is not in the table. Lock-free.
 Comm* FindComm(const Library& library, Word comm);
-// For MPI_File handles, which are pointers in MPICH as well and have another key.
+// The same for MPI_File handles, which are pointers also in MPICH, and have another key.
 Comm* FindFile(Word file);
 
 // Registers MPI_COMM_WORLD and MPI_COMM_SELF after MPI_Init has returned. Local queries only.
@@ -62,9 +62,9 @@ void RegisterSession(Library* library, uint64_t session);
 // How a communicator was created: the components of its key.
 enum class Identity : uint8_t {
   kCollective,  // parent, number on the parent, members
-  kGroup,       // parent, members, tag, n-th: the parent's counter does not count
-  kIntercomm,   // both groups, tag, n-th
-  kFromGroup,   // members, string tag, n-th
+  kGroup,       // parent, members, tag, n-th with these; the parent's counter does not count it
+  kIntercomm,   // both groups, tag, n-th with these
+  kFromGroup,   // members, string tag, n-th with these
   kUnshared,    // nothing that the other side knows as well: spawn, connect, join
 };
 struct Creation {
@@ -79,7 +79,8 @@ struct Creation {
 // Enters a new communicator; nullptr if the handle is MPI_COMM_NULL or the table is full (counted).
 // Makes local queries (members.h, topology.h); allocates.
 Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation);
-// Enters a window or file (`flag`); its members are those of the communicator it was created from.
+// Enters a window or file (`flag`). Its members are those of the communicator that it was created
+// from.
 Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const char* name,
                       const Creation& creation);
 
@@ -101,21 +102,23 @@ void BindNcclHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
 void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
-// Some operations of this member have no sequence number: missing operations must not be inferred.
+// Marks a member some of whose operations have no sequence number, so that no reader infers that
+// operations are missing.
 void UncountNccl(uint32_t uid);
-// True if this process drives several devices, according to its communicators.
+// True if this process drives several devices, as its communicators show.
 bool HasSeveralDevices();
 
-// Removes a freed communicator. Its handle may denote another communicator as soon as the library
-// returns, so call this before the free if there are several threads. If there is one thread, call
-// it after the free (with the Comm found before), since delete callbacks may use the communicator.
+// Removes a freed communicator. With several threads, call it before the library frees the handle:
+// as soon as the library returns, the handle may denote another communicator. With one thread, call
+// it after the free (with the Comm found before), because delete callbacks may use the
+// communicator.
 void UnregisterComm(Comm* comm);
 // Undoes UnregisterComm after a failed free.
 void RestoreComm(Comm* comm);
 
 void NameComm(Comm* comm, const char* name);
 
-// Increments a counter that only one thread writes, unless the program has several.
+// Increments a counter; atomically if the program has several threads.
 inline uint64_t Increment(uint64_t* word) {
   if (g_process.multiple_threads) return __atomic_add_fetch(word, 1, __ATOMIC_RELAXED);
   const uint64_t value = LoadRelaxed(word) + 1;
@@ -126,14 +129,15 @@ inline uint64_t Increment(uint64_t* word) {
 // Counts a collective and returns its sequence number.
 inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entered); }
 
-// The collective with this number was rejected: the next one reuses the number, so that the
-// rejected call leaves its communicator unchanged. Call it while the rejected call is in flight, so
-// that other threads that took a number since then are known to have raced with it
-// (kSawConcurrency). `before` is what Checkpoint() returned for the number.
+// Returns the number of a rejected collective, so that the next collective gets it and the rejected
+// call leaves its communicator unchanged. Call it while the rejected call is in flight: a thread
+// that took a number meanwhile has then raced with it (kSawConcurrency). `before` is what
+// Checkpoint() returned for the number.
 void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingHashes& before);
 
-// Updates both hashes and the checkpoints (ring_format.md). Concurrent use on one communicator is
-// an error of the program and marked as such (kSawConcurrency). Returns the previous hashes.
+// Updates both hashes and the checkpoints (ring_format.md). Returns the previous hashes. Concurrent
+// calls for one communicator are an error of the program, which EnterFlight() marks
+// (kSawConcurrency).
 RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash);
 
 }  // namespace rollcall::shim

@@ -13,8 +13,8 @@
 namespace rollcall::shim {
 namespace {
 
-// Described handles. A freed type's slot is reused. If a program never frees types, the oldest are
-// forgotten, unless the program has several threads, which may be reading them.
+// Described handles. The slot of a freed type is reused. If a program never frees types, the oldest
+// types are forgotten, unless the program has several threads: another thread may be reading them.
 constexpr uint32_t kTypes = 2048;
 constinit TypeInfo g_types[kTypes];
 constinit HandleMap<8192> g_by_handle;
@@ -55,8 +55,9 @@ TypeInfo FromBasic(const BasicTypeInfo& basic) {
   TypeInfo info;
   info.index = basic.number;
   info.basic = basic.number;
-  // A pair (MPI_DOUBLE_INT) is two basic elements. It matches only itself or a struct of the two,
-  // which programs do not mix in reductions, so it gets a class of its own, made from its number.
+  // A pair (MPI_DOUBLE_INT) has two basic elements. It matches itself and a struct of the two, but
+  // programs do not mix the two forms in reductions. A pair therefore gets a class of its own, made
+  // from its number.
   const auto type_class =
       basic.type_class == TypeClass::kPair || basic.type_class == TypeClass::kUnknown
           ? 0x100u + basic.number
@@ -92,8 +93,8 @@ struct Builder {
   }
 };
 
-// Combiner numbers after NAMED: both libraries use the standard's order (MPI 4.0, table 5.1), with
-// different starting points and gaps, so each has its own list.
+// Converts a combiner number. Both libraries number the combiners in the standard's order (MPI 4.0,
+// table 5.1), but with different starting points and gaps, so each has its own list.
 TypeShape ShapeOf(const Library& library, int value) {
   if (library.abi.flavor == ring::Flavor::kOpenMpi) {
     // ompi/include/mpi.h: NAMED 0, DUP, CONTIGUOUS, VECTOR, HVECTOR_INTEGER, HVECTOR, INDEXED,
@@ -165,7 +166,8 @@ TypeShape ShapeOf(const Library& library, int value) {
 
 TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t text_size);
 
-// The integers of Type_get_contents, by combiner (MPI 4.0, 5.1.13).
+// Adds the types of a datatype to `builder`. The meaning of the integers of Type_get_contents
+// depends on the combiner (MPI 4.0, 5.1.13).
 void Combine(TypeShape shape, const int* ints, int count, const TypeInfo* types, int type_count,
              Builder* builder) {
   if (type_count < 1) {
@@ -225,7 +227,7 @@ void FreeIfDerived(Library* library, uint64_t handle) {
   }
 }
 
-// False if the library cannot tell it.
+// False if the library does not provide it.
 bool QueryExtent(const Library& library, uint64_t handle, int64_t* extent) {
   int64_t lower_bound = 0;
   return library.query.Type_get_extent != nullptr &&
@@ -300,7 +302,7 @@ TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t
   int length = 0;
   if (query.Type_get_name(handle, name, &length) != 0) return {};
   if (text != nullptr) snprintf(text, text_size, "%.90s", name);
-  // An alias, which some libraries report.
+  // Some libraries report this alias.
   if (strcmp(name, "MPI_LONG_LONG_INT") == 0) memcpy(name, "MPI_LONG_LONG", 14);
   for (const BasicTypeInfo& basic : kBasicTypes) {
     if (basic.name != name) continue;
@@ -316,7 +318,7 @@ TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t
   return {};
 }
 
-// The ring's entry for a derived type; equal types share one.
+// Returns the index of the ring's entry for a derived type. Equal types share an entry.
 uint16_t EnterDatatype(const TypeInfo& info, uint64_t bytes, const char* text) {
   ring::Section* section = g_process.Of(ring::SectionKind::kDatatypes);
   auto* table = g_process.Table<ring::Datatype>(ring::SectionKind::kDatatypes);
@@ -338,9 +340,9 @@ uint16_t EnterDatatype(const TypeInfo& info, uint64_t bytes, const char* text) {
   return static_cast<uint16_t>(kFirstDerived + index);
 }
 
-// True if the library can be queried about the handle: an error in a query of the shim's would be
-// reported as the program's. MPICH encodes the class of an object in its handle (mpir_objects.h: 2
-// bits of kind, 4 bits of class; 3 is a datatype).
+// True if the shim may query the library about the handle. A query with an invalid handle would
+// cause an error that the library reports as the program's. MPICH encodes the class of an object in
+// its handle (mpir_objects.h: 2 bits of kind, 4 bits of class; 3 is a datatype).
 bool MayBeType(const Library& library, uint64_t handle) {
   if (handle == 0 || handle == library.abi.datatype_null) return false;
   if (LoadRelaxed(&g_process.header->phase) >= static_cast<uint64_t>(ring::Phase::kFinalized))

@@ -20,9 +20,9 @@ struct TypeInfo {
   const TypeMap* map = nullptr;
 };
 
-// Describes a handle. At first sight it queries the library (Type_get_envelope, Type_get_contents:
-// local) and allocates; later it reads a table. A handle that cannot be described has index
-// kUnknown and matches every type.
+// Describes a handle. If the handle is seen for the first time, it queries the library
+// (Type_get_envelope, Type_get_contents: local) and allocates; later it reads a table. A handle
+// that cannot be described has index 0 and matches every type.
 const TypeInfo& DescribeType(Library* library, Word handle);
 
 // The signature of `count` elements; 0 if the type is unknown.

@@ -22,16 +22,16 @@ void Mark(ring::ExitMark mark, int status, CallerFrame frame) {
 // The stack of an exit handler still contains the caller of exit().
 void OnExit(int status, void*) { Mark(ring::ExitMark::kExit, status, ROLLCALL_CALLER_FRAME()); }
 
-// Looked up when the library is loaded: a child that was forked while another thread had the
-// dynamic linker's lock must call nothing that takes that lock before it exits.
+// Looked up when the library is loaded. A child may be forked while another thread holds the
+// dynamic linker's lock; until it exits, it must not call a function that takes this lock.
 [[maybe_unused]] struct Loaded {
   pid_t pid = getpid();
   void (*exit)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
 } g_loaded;
 
-// MPI ends a process that calls it before MPI_Init, and nothing is recorded until then. Start()
-// installs the marks, which the exit then finds. Launchers and their daemons exit from other
-// libraries of MPI.
+// MPI ends a process that calls an MPI function before MPI_Init, when recording has not started. In
+// this case Start() makes the ring and installs the marks, so that the exit is recorded. Launchers
+// and their daemons exit from other libraries of MPI than libmpi and are not recorded.
 [[maybe_unused]] void StartIfByMpi(const void* caller) {
   if (Recording() || EarlyRank() < 0 || getpid() != g_loaded.pid) return;
   if (IsInMpiItself(caller)) Start();
@@ -53,10 +53,10 @@ void InstallExitMarks() {
 }  // namespace rollcall::shim
 
 #ifndef ROLLCALL_NO_EXPORTS
-// Open MPI exits by _exit after a fatal error, which runs no handlers. A vfork child also calls it,
-// in our memory: MayMarkExit compares the pid. The next _exit was looked up when recording began,
-// since _exit may be called where dlsym must not be (signal handlers, vfork). If none was found,
-// the system call is made directly.
+// After a fatal error, Open MPI calls _exit, which runs no handlers. A vfork child, which shares
+// our memory, also calls _exit: MayMarkExit compares the pid. The next _exit is looked up when
+// recording begins, because _exit may be called where dlsym must not be called (signal handlers,
+// vfork). If no next _exit was found, the system call is made directly.
 namespace {
 [[noreturn]] void Leave(int status, const void* caller, rollcall::shim::CallerFrame frame) {
   rollcall::shim::StartIfByMpi(caller);
@@ -67,10 +67,10 @@ namespace {
 }  // namespace
 
 extern "C" {
-// The handlers mark the exit: this only sees who calls.
+// Only starts the recording if MPI is the caller. The handlers mark the exit.
 ROLLCALL_EXPORT __attribute__((noreturn)) void exit(int status) {
   rollcall::shim::StartIfByMpi(__builtin_return_address(0));
-  // A library's constructor may exit before this library's have run.
+  // The constructor of another library may call exit() before g_loaded was initialised.
   auto next = rollcall::shim::g_loaded.exit;
   if (next == nullptr) next = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "exit"));
   if (next != nullptr) next(status);
@@ -84,10 +84,11 @@ ROLLCALL_EXPORT __attribute__((noreturn)) void _Exit(int status) {
 }
 }
 
-// MPICH tells its launcher of a fatal error, which kills the process before it calls exit(). Every
-// error of a communicator or window passes one of these two functions first, which the library
-// calls by its symbol, with the error code in the third argument (src/mpi/errhan/errutil.c). They
-// are not of MPI's interface: all registers that may hold arguments are passed on.
+// MPICH reports a fatal error to its launcher, which kills the process before the process calls
+// exit(). Before that, MPICH calls one of these two functions for every error of a communicator or
+// window. It calls them by their symbols, with the error code in the third argument
+// (src/mpi/errhan/errutil.c). The functions are not part of MPI's interface: the wrappers pass on
+// all registers that may hold arguments.
 namespace {
 rollcall::shim::NextFunction g_return_comm{"MPIR_Err_return_comm"};
 rollcall::shim::NextFunction g_return_win{"MPIR_Err_return_win"};

@@ -5,8 +5,8 @@
 namespace rollcall::shim {
 
 // Registers handlers for exit(), for the return from main, and for quick_exit(). Called once by
-// Start(). _exit and _Exit are wrapped (exit_marks.cc), as they run no handlers. MPICH's report of
-// an error is wrapped, too.
+// Start(). _exit and _Exit run no handlers and are therefore wrapped (exit_marks.cc), as are the
+// functions by which MPICH reports an error.
 void InstallExitMarks();
 
 }  // namespace rollcall::shim

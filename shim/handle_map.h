@@ -1,11 +1,13 @@
 // Maps an MPI handle (a word) to a small number, for all threads, without a lock.
 //
-// Open addressing with a bounded window, so that no entry is ever moved: a look-up reads at most
-// kWindow cells. If its window is full, an entry is not stored; the caller counts the loss.
+// Open addressing with a bounded window: no entry is ever moved, and a look-up reads at most
+// kWindow cells. If the window of an entry is full, the entry is not stored; the caller counts the
+// loss.
 //
-// Thread safety: any thread may call Insert, Find and Erase, also in a signal handler. Two threads
-// that insert the same key at once leave two cells, and Find returns one of them; this does not
-// happen with MPI handles, which are created once. Memory: the owner provides zeroed cells.
+// Thread safety: any thread may call Insert, Find and Erase, also in a signal handler. If two
+// threads insert the same key at once, the map has two cells with the key, and Find returns one of
+// them. This does not happen with MPI handles, because a handle is created once. Memory: the owner
+// provides zeroed cells.
 #ifndef ROLLCALL_SHIM_HANDLE_MAP_H_
 #define ROLLCALL_SHIM_HANDLE_MAP_H_
 
@@ -67,7 +69,8 @@ class HandleMap {
     return value;
   }
 
-  // Makes erased cells empty again if that shortens look-ups. Only while no other thread inserts.
+  // Erases an entry, and makes erased cells empty again if that shortens look-ups. Call it only
+  // while no other thread inserts.
   void EraseAndCompact(uint64_t key) {
     uint32_t cell = Locate(key);
     if (cell == kMissing) return;

@@ -26,8 +26,9 @@ int NumberOf(const char* text, int otherwise) {
   return end != text && value >= 0 && value < (1 << 30) ? static_cast<int>(value) : otherwise;
 }
 
-// As FirstOf(), but `torch`, the variable of PyTorch, is the first for a worker of torchrun, and
-// the last for others: users set it for whole jobs, too.
+// The number in the first variable that is set. `torch` is PyTorch's variable: a worker of torchrun
+// uses it alone. Other processes use it only if none of `names` is set, because users also set it
+// for whole jobs.
 template <int kCount>
 int NumberIn(const char* const (&names)[kCount], const char* torch, int otherwise) {
   const char* text = IsTorchWorker() ? nullptr : FirstOf(names);
@@ -36,8 +37,8 @@ int NumberIn(const char* const (&names)[kCount], const char* torch, int otherwis
 
 }  // namespace
 
-// Its workers inherit the variables of the Slurm task or MPI rank that started it, which number the
-// nodes.
+// Workers of torchrun also inherit the variables of the Slurm task or MPI rank that started
+// torchrun; those number the nodes.
 bool IsTorchWorker() {
   const int rank = NumberOf(getenv("RANK"), -1);
   return rank >= 0 && rank < NumberOf(getenv("WORLD_SIZE"), -1) && getenv("LOCAL_RANK") != nullptr;

@@ -7,13 +7,13 @@
 
 namespace rollcall::shim {
 
-// Equal on all ranks of one launch, and different between launches if the launcher distinguishes
-// them. If it does not (Hydra), all launches of a run share a key, and the reader separates them by
-// start time.
+// A key that is equal on all ranks of one launch. Keys of different launches differ if the launcher
+// distinguishes its launches. If it does not (Hydra), all launches of a run share a key, and the
+// reader separates them by start time.
 uint64_t JobKey();
 
-// Whether torchrun, or a launcher that sets the same variables, started this process as a rank.
-// False for torchrun itself, also where it was given RANK and WORLD_SIZE of the nodes (Kubeflow).
+// True if torchrun, or a launcher that sets the same variables, started this process as a rank.
+// False for torchrun itself, even if RANK and WORLD_SIZE of the nodes are set (Kubeflow).
 bool IsTorchWorker();
 
 int EarlyRank();    // -1 if unknown

@@ -35,7 +35,8 @@ constexpr uint32_t kMissing = HandleMap<16384>::kMissing;
 constinit SpinLock g_lock;
 
 // True for predefined handles, which need not be freed. MPICH marks them in the upper two bits (0:
-// none, 1: built in), the standard ABI's constants are small, Open MPI's are objects.
+// none, 1: built in). The constants of the standard ABI are small numbers. Open MPI's are addresses
+// of objects.
 bool IsPredefined(const Library& library, uint64_t handle) {
   switch (library.abi.flavor) {
     case ring::Flavor::kMpich:
@@ -52,7 +53,8 @@ bool IsReferenceCounted(Operation operation) {
   return operation >= Operation::kComm_group && operation <= Operation::kGroup_from_session_pset;
 }
 
-// If there is no room for another call path, returns a site for the operation alone.
+// Finds or makes the site. If there is no room for another call path, returns a site for the
+// operation without a call path.
 uint32_t FindSite(uint16_t operation, uint32_t call_path) {
   const auto start = static_cast<uint32_t>(Mix64(operation, call_path) % kNoSite);
   for (uint32_t i = 0; i < 64; ++i) {
@@ -82,10 +84,11 @@ void HandleMade(const Library& library, uint64_t handle, Operation operation, ui
   uint32_t site = FindSite(static_cast<uint16_t>(operation), call_path);
   uint32_t times = 1;
   const uint32_t known = g_by_handle.Find(key);
-  if (known != kMissing) Remove(known, TimesOf(known));  // counted again below, or free not seen
+  // The object is counted again below. If it is not reference-counted, its free was not seen.
+  if (known != kMissing) Remove(known, TimesOf(known));
   if (known != kMissing && IsReferenceCounted(operation)) {
     times = TimesOf(known) < kMaxTimes ? TimesOf(known) + 1 : kMaxTimes;
-    // If two call paths got this handle, it is unknown which of them a free belongs to.
+    // If two call paths got this handle, it is unknown to which call path a free belongs.
     if (SiteOf(known) != site) site = FindSite(static_cast<uint16_t>(operation), 0);
   }
   if (g_by_handle.Insert(key, CellOf(site, times))) {

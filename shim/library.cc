@@ -111,7 +111,8 @@ constexpr Abi kStandard = {.flavor = ring::Flavor::kMpiStandardAbi,
                            .world = 0x101,
                            .self = 0x102};
 
-// Lock-free and async-signal-safe, from glibc 2.35 on. Looked up, so that older versions work, too.
+// _dl_find_object of glibc 2.35: lock-free and async-signal-safe. Found by dlsym, so that the shim
+// also works with older versions.
 using FindObject = int (*)(void*, dl_find_object*);
 constinit FindObject g_find_object = nullptr;
 
@@ -129,8 +130,8 @@ uint64_t Address(void* handle, const char* name) {
   return reinterpret_cast<uint64_t>(dlsym(handle, name));
 }
 
-// The address that both the program and the library use: a COPY relocation moves the object into
-// the program, where RTLD_DEFAULT finds it and RTLD_NEXT does not.
+// Returns the address that both the program and the library use. A COPY relocation moves the object
+// into the program, where RTLD_DEFAULT finds it and RTLD_NEXT does not.
 uint64_t SharedAddress(void* handle, const char* name) {
   const uint64_t global = Address(RTLD_DEFAULT, name);
   return global != 0 ? global : Address(handle, name);
@@ -183,7 +184,8 @@ void FindReduceOps(Library* library, void* handle) {
     const int index = static_cast<int>(name.op);
     switch (library->abi.flavor) {
       case ring::Flavor::kOpenMpi:
-        // A COPY relocation gives the program its own object; both addresses denote the operation.
+        // A COPY relocation gives the program an object of its own. Both addresses denote the
+        // operation.
         library->reduce_ops[index] = Address(handle, name.open_mpi);
         library->reduce_ops_copied[index] = Address(RTLD_DEFAULT, name.open_mpi);
         break;
@@ -217,11 +219,11 @@ void Describe(Library* library, void* handle, const void* function) {
   if (dladdr(function, &where) != 0) {
     library->core_start = reinterpret_cast<uint64_t>(where.dli_fbase);
     library->core_end = RangeAt(where.dli_fbase).end;
-    // In `handle`, another MPI library may follow, which a dependency of the program was linked
-    // with: its functions must not be called.
+    // A second MPI library, with which a dependency of the program was linked, may follow in the
+    // scope of `handle`. Functions of that library must not be called.
     if (where.dli_fname != nullptr) own = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   }
-  // A tool may have a PMPI_Init of its own.
+  // `function` may be the PMPI_Init of a tool. The tool's own file then lacks PMPI_Comm_rank.
   const bool complete = own != nullptr && dlsym(own, "PMPI_Comm_rank") != nullptr;
   void* scope = complete ? own : handle;
   library->abi = AbiOf(scope, where);
@@ -232,7 +234,8 @@ void Describe(Library* library, void* handle, const void* function) {
 }
 
 // List of the wrappers that have stored their next function. When a second library appears in the
-// process, it is cleared in all of them, and from then on every call is looked up by its caller.
+// process, the stored functions are cleared, and from then on the function of every call is looked
+// up by its caller.
 std::atomic<NextFunction*> g_known{nullptr};
 
 void ClearNextFunctions() {
@@ -251,7 +254,7 @@ void Keep(NextFunction* next, void* function, Library* library) {
     }
   }
   next->function.store(function, std::memory_order_seq_cst);
-  // A second library may have appeared in between, before this function was stored.
+  // A second library may have appeared before this function was stored.
   if (g_library_count.load(std::memory_order_seq_cst) != 1) {
     next->function.store(nullptr, std::memory_order_release);
   }
@@ -292,7 +295,7 @@ bool StartsWith(const char* text, const char* prefix) {
 bool IsMpiFile(const char* path) {
   const char* name = strrchr(path, '/');
   name = name == nullptr ? path : name + 1;
-  // Most callers are the program itself.
+  // A fast exit: most callers are the program itself.
   if (!StartsWith(name, "lib") && !StartsWith(name, "mca_")) return false;
   bool implements = false;
   for (const char* prefix :
@@ -319,12 +322,13 @@ const char* FileAt(const void* address) {
   return dladdr(address, &where) != 0 ? where.dli_fname : nullptr;
 }
 
-// True if an MPI library was in the global scope before any was initialised: then every caller was
-// bound to it. Determined once, before the first initialisation, because Open MPI moves itself
-// there while it initialises (its plugins have to find it), which does not change earlier bindings.
+// True if an MPI library was in the global scope before any MPI library was initialised. In that
+// case every caller was bound to it. The result is determined once, before the first
+// initialisation: Open MPI moves itself into the global scope while it initialises, because its
+// plugins have to find it, and that does not change earlier bindings.
 bool GlobalFromTheStart() {
-  // Not a static initialiser: its guard would pull in libstdc++'s exceptions. All threads find the
-  // same answer.
+  // An atomic and not a function-local static with an initialiser, whose guard would pull in
+  // libstdc++'s exceptions. All threads find the same answer.
   static std::atomic<int> answer{0};
   int known = answer.load(std::memory_order_relaxed);
   if (known == 0) {
@@ -363,7 +367,7 @@ void* NextFunction::Find(const void* caller, Library** library_out) {
   if (found == nullptr) {
     found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) return nullptr;
-    // PMPI_Init is in the MPI library itself, even if a PMPI tool is in between.
+    // PMPI_Init is in the MPI library itself, even if a PMPI tool intercepts `name`.
     void* home = dlsym(RTLD_NEXT, "PMPI_Init");
     *library_out = LibraryWith(RTLD_NEXT, home != nullptr ? home : found);
   }

@@ -1,6 +1,6 @@
-// The MPI library behind a wrapper: its functions and its ABI. One process can have several (such
-// as a Python extension that loaded its own with RTLD_LOCAL): each caller uses the library that it
-// was bound to.
+// The MPI library that a wrapper calls: its functions and its ABI. One process can have several MPI
+// libraries (for example, a Python extension that loaded its own with RTLD_LOCAL). Each caller uses
+// the library that it was bound to.
 #ifndef ROLLCALL_SHIM_LIBRARY_H_
 #define ROLLCALL_SHIM_LIBRARY_H_
 
@@ -12,8 +12,9 @@
 
 namespace rollcall::shim {
 
-// A handle in a register: 8 bytes in Open MPI and the standard ABI, 4 significant bytes in MPICH.
-// It is forwarded unchanged and masked before use: clang -O0 leaves garbage above an int.
+// A handle in a register: 8 bytes in Open MPI and the standard ABI, 4 significant bytes in MPICH. A
+// handle is forwarded unchanged. It is masked before the shim uses it, because clang -O0 leaves
+// garbage in the upper half of an int's register.
 using Word = uint64_t;
 
 // Facts per ABI, from each library's mpi.h; tests/shim/abi compares them.
@@ -50,12 +51,12 @@ struct Abi {
   uint64_t self;
 };
 
-// The facts of a kind of library, without those that only the loaded library provides (the
-// addresses that are Open MPI's handles). For tests.
+// The facts of a kind of library, without those that only the loaded library provides (Open MPI's
+// handles, which are addresses). For tests.
 const Abi& AbiOf(ring::Flavor flavor);
 
-// A predefined reduction and its name or handle in each kind of library. Open MPI exports an
-// object, the others have fixed handles.
+// A predefined reduction, with its object's name in Open MPI and its fixed handle in the other
+// libraries.
 struct ReduceName {
   ReduceOp op;
   const char* open_mpi;
@@ -80,8 +81,8 @@ inline constexpr ReduceName kReduceNames[] = {
     {ReduceOp::kNull, "ompi_mpi_op_null", 0x18000000, 0x20},
 };
 
-// The library functions that the shim itself calls: local and non-blocking only. Signatures with
-// Word for handles; functions that return a handle mask it.
+// The library functions that the shim itself calls: local and non-blocking only. Handles are passed
+// as Word; a returned handle must be masked (Library::Handle).
 struct Queries {
   int (*Comm_rank)(Word, int*);
   int (*Comm_size)(Word, int*);
@@ -144,8 +145,9 @@ struct Library {
   bool IgnoresStatus(const void* status) const {
     return reinterpret_cast<uint64_t>(status) == abi.status_ignore;
   }
-  // A handle that never represents pending work and that many requests share. MPICH: handles whose
-  // upper two bits are 01 (HANDLE_KIND_BUILTIN of its mpir_objects.h) are not allocated.
+  // True for a handle that many complete requests share and that never denotes pending work. In
+  // MPICH, handles whose upper two bits are 01 (HANDLE_KIND_BUILTIN of mpir_objects.h) are not
+  // allocated.
   bool IsPrecompleted(uint64_t request) const {
     if (abi.flavor == ring::Flavor::kMpich) return request >> 30 == 1;
     return request == abi.request_empty && request != 0;
@@ -179,19 +181,22 @@ struct NextFunction {
     return Find(caller, library_out);
   }
 
-  // Always looks it up. Used by initializations: a second library in the process is first used by
-  // one, and the result of every wrapper depends on there being only one library.
+  // Like Get, but always looks the function up. Initializations use Find, because a program first
+  // calls a second library in the process by an initialization. Get's stored result holds only as
+  // long as there is one library.
   void* Find(const void* caller, Library** library_out);
 };
 
-// True if code at `address` belongs to an MPI implementation (its core, its plugins), not to its
-// Fortran or other language bindings. Lock-free with glibc 2.35; otherwise with the loader's lock.
+// True if the code at `address` belongs to an MPI implementation (its core or its plugins). False
+// for Fortran and other language bindings. Lock-free with glibc 2.35; otherwise takes the loader's
+// lock.
 bool IsInsideMpi(const void* address);
-// The same for its core alone, without the libraries below, which launchers use as well.
+// True if the code at `address` belongs to the core (libmpi), not to the libraries that the core
+// uses: launchers use those as well.
 bool IsInMpiItself(const void* address);
 
-// The return value of a wrapper without a real function: MPI_ERR_OTHER in MPICH, an error in all
-// libraries.
+// The return value of a wrapper that has no real function. It is MPI_ERR_OTHER in MPICH, and an
+// error in every library.
 inline constexpr int kNoNextFunction = 15;
 
 }  // namespace rollcall::shim

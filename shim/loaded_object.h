@@ -1,5 +1,5 @@
-// The address ranges of the objects that the dynamic loader has mapped: the program and its
-// libraries.
+// The objects that the dynamic loader has mapped (the program and its libraries): their address
+// ranges and their definitions of symbols.
 #ifndef ROLLCALL_SHIM_LOADED_OBJECT_H_
 #define ROLLCALL_SHIM_LOADED_OBJECT_H_
 
@@ -15,17 +15,17 @@ struct CodeRange {
   bool Contains(uint64_t pc) const { return pc >= start && pc < end; }
 };
 
-// The range of the object that dl_iterate_phdr(3) is at.
+// The range of an object that dl_iterate_phdr(3) passes to its callback.
 CodeRange RangeOf(const dl_phdr_info& object);
 // The range of the object that contains `address`; empty if there is none. Takes the loader's lock.
 CodeRange RangeAt(const void* address);
 
-// The definition of `symbol` in the scope of the loaded object with this file name, or in any
-// loaded object; nullptr if there is none, or if it is librollcall.so's own. Takes the loader's
-// lock.
+// Finds the definition of `symbol` in the scope of the loaded object with this file name. Returns
+// nullptr if there is none, or if it is librollcall.so's own. Takes the loader's lock.
 void* FindDefinition(const char* path, const char* symbol);
+// The same for any loaded object.
 void* FindDefinitionAnywhere(const char* symbol);
-// In the scope of the loaded object that contains `address`.
+// The same for the loaded object that contains `address`.
 void* FindDefinitionFrom(const void* address, const char* symbol);
 
 }  // namespace rollcall::shim

@@ -1,4 +1,4 @@
-// The members of a communicator, in numbers that are the same on all processes: ranks in
+// The members of a communicator as numbers that are the same on all processes: ranks in
 // MPI_COMM_WORLD, or in the process set mpi://WORLD if a program uses only sessions.
 //
 // Local queries of the MPI library only (MPI 4.0, 7.3.1, 7.4.1, 11.3.2); allocates.
@@ -15,7 +15,7 @@ struct Members {
   int* world = nullptr;  // world ranks by group rank; nullptr if unknown; malloc'ed
   int size = 0;
   uint64_t hash = 0;   // 0 if unknown
-  bool known = false;  // every member has a world rank: false after spawn, connect and join
+  bool known = false;  // every member has a world rank; false after spawn, connect and join
 
   Members() = default;
   ~Members();

@@ -7,7 +7,7 @@
 namespace rollcall::shim {
 namespace {
 
-// Few messages are between probe and receive at a time. If there is no room for one, its
+// Few messages are between probe and receive at a time. If there is no room for a message, its
 // communicator is unknown at the receive.
 constexpr uint32_t kMessages = 1024;
 struct Place {

@@ -1,5 +1,6 @@
-// Messages that a matched probe has taken out of the queue (MPI_Message): their communicator is
-// known at the probe and needed at the receive. Lock-free; any thread.
+// Messages that a matched probe has taken out of the queue (MPI_Message). The probe has the
+// communicator of a message as an argument; the receive has not, but must record it. Lock-free; any
+// thread.
 #ifndef ROLLCALL_SHIM_MESSAGES_H_
 #define ROLLCALL_SHIM_MESSAGES_H_
 
@@ -19,7 +20,7 @@ struct MatchedMessage {
 
 // Call it after a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.
 void StoreMessage(const Library& library, uint64_t handle, const MatchedMessage& message);
-// Call it before the receive, since the handle may be reused as soon as the library has it.
+// Call it before the receive: the library may reuse the handle as soon as it gets it.
 MatchedMessage TakeMessage(const Library& library, uint64_t handle);
 
 }  // namespace rollcall::shim

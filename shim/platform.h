@@ -36,8 +36,8 @@ inline T LoadAcquire(const T* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-// Changes words that readers see, by StoreRelaxed(), while their lock word is odd. One writer at a
-// time.
+// Calls `change`, which changes words that readers see, by StoreRelaxed(), while their lock word is
+// odd. One writer at a time.
 template <typename Change>
 inline void ChangeUnderLock(uint64_t* lock_word, Change change) {
   const uint64_t lock = LoadRelaxed(lock_word);

@@ -61,7 +61,7 @@ ring::ClockAnchor ReadClocks() {
   return {Ticks(), MonotonicNs(), RealtimeNs() + g_test_clock_shift_ns};
 }
 
-// The first line of a small file below /proc. Returns its length.
+// Reads a small file below /proc into `line`, NUL-terminated. Returns the number of bytes.
 size_t ReadLine(const char* path, char* line, size_t size) {
   line[0] = '\0';
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -74,8 +74,9 @@ size_t ReadLine(const char* path, char* line, size_t size) {
 
 uint64_t ProcessStartTicks() {
   char line[1024];
-  // QEMU's user emulation answers for /proc/self/stat itself, with another start time than the
-  // kernel's, by which others recognise the process. It does not know the path with a dot.
+  // Other programs recognise the process by the kernel's start time. QEMU's user emulation replaces
+  // the content of /proc/self/stat, with another start time. It does not recognise the path with a
+  // dot.
   ReadLine("/proc/self/./stat", line, sizeof(line));
   // The name in parentheses may contain any character: count fields from the last ')', which ends
   // field 2.
@@ -116,7 +117,7 @@ bool DefaultRunDirectory(char* path, size_t size, uint64_t job_key) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-// Finds the run directory. If there is none, prints a line for the user and returns false.
+// Finds or creates the run directory. On failure, prints a line for the user and returns false.
 bool FindRunDirectory(uint64_t job_key, char* directory, size_t size) {
   const char* given = getenv(env::kRunDirectory);
   if (given != nullptr && *given != '\0') {
@@ -178,7 +179,7 @@ void FillHeader(const Identity& identity, uint64_t job_key, ring::FileHeader* he
 }
 
 void PrepareStacks(bool has_python, ring::FileHeader* header) {
-  // A Python frame takes two or three native frames.
+  // With Python, stacks are deeper: a Python frame takes two or three native frames.
   const uint64_t depth = EnvironmentNumber(env::kStackDepth, has_python ? kMaxStackDepth : 32);
   g_process.stack_depth = static_cast<int>(depth < 1                ? 1
                                            : depth > kMaxStackDepth ? kMaxStackDepth
@@ -188,8 +189,8 @@ void PrepareStacks(bool has_python, ring::FileHeader* header) {
   header->stacks = g_process.stacks ? 1 : 0;
 }
 
-// Maps a page that is zeroed in a forked child. If that fails, returns nullptr; if the kernel does
-// not support it, also prints a line for the user.
+// Maps a page that is zeroed in a forked child. Returns nullptr on failure. If the kernel does not
+// support such pages, also prints a line for the user.
 uint64_t* PageWipedOnFork() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
@@ -323,13 +324,13 @@ uint64_t TakeFrom(ring::Section* section, uint64_t elements) {
   const uint64_t at = __atomic_fetch_add(&section->used, elements, __ATOMIC_ACQ_REL);
   if (at + elements <= section->capacity) return at;
   __atomic_fetch_add(&section->lost, 1, __ATOMIC_RELAXED);
-  // Keep the counter near the capacity: it must not wrap, however long the job runs.
+  // Keep the counter near the capacity, so that it never wraps, however long the job runs.
   StoreRelaxed(&section->used, section->capacity);
   return section->capacity;
 }
 
 uint32_t InternBytes(const void* bytes, uint32_t length) {
-  // Reuse recent entries: thousands of communicators may have the same members.
+  // Recent entries are reused: thousands of communicators may have the same members.
   static std::atomic<uint32_t> recent[256];
   std::atomic<uint32_t>& known = recent[HashBytes(bytes, length, 3) % 256];
   ring::Section* section = g_process.Of(ring::SectionKind::kStrings);

@@ -1,8 +1,8 @@
 // The process-wide state of the recorder.
 //
-// It does not exist until the process initialises MPI (or NCCL): Start() creates it once. From then
-// on, the hot path reads it without a lock. It is never torn down, because destructors may call
-// MPI.
+// Start() creates it once, when the process initialises MPI or NCCL or creates a process group of
+// PyTorch. Afterwards the hot path reads it without a lock. It is never torn down, because
+// destructors may call MPI.
 #ifndef ROLLCALL_SHIM_PROCESS_H_
 #define ROLLCALL_SHIM_PROCESS_H_
 
@@ -54,19 +54,19 @@ bool Disabled();
 
 // Life cycle. Any thread; async-signal-safe.
 void SetPhase(ring::Phase phase);
-// The library of the process, unless another is known.
+// Sets the library of the process, unless a library was set before.
 void SetFlavor(ring::Flavor flavor);
 void SetWorld(int rank, int size, int thread_level, const char* library, ring::Flavor flavor);
 void RefreshClockAnchor();
 // True if the calling process owns the ring (a vfork child shares our memory) and has not marked
 // its exit yet. Only the first mark counts.
 bool MayMarkExit();
-// Marks the exit if MayMarkExit(). `call_path` is an interned path's id, 0 for none; a reader that
+// Marks the exit if MayMarkExit(). `call_path` is an interned path's id, 0 for none. A reader that
 // sees the mark also sees the call path.
 void MarkExit(ring::ExitMark mark, int status, uint64_t call_path);
 
-// Notes an error that may end the process, with the call path in which it occurred. If the process
-// goes on, the next note or the exit replaces it.
+// Notes an error that may end the process, with its call path. If the process continues, the next
+// note or the exit replaces this one.
 void NoteError(int code, uint64_t call_path);
 
 // An uncaught exception that ends the process.
@@ -80,8 +80,8 @@ struct UncaughtException {
 // async-signal-safe.
 void MarkException(const UncaughtException& exception);
 
-// Takes `elements` from a table whose elements are never returned. Returns the index of the first
-// one, or `capacity` if the table is full.
+// Allocates `elements` consecutive elements of a table whose elements are never freed. Returns the
+// index of the first one, or `capacity` if the table is full.
 uint64_t TakeFrom(ring::Section* section, uint64_t elements);
 
 // Appends to kStrings. Returns the StringRef, 0 if there is no room. Any thread.

@@ -37,7 +37,7 @@ std::atomic<uint64_t> g_next_uid{1};
 // Free list: slot + 1 in the lower half, a counter against ABA in the upper one.
 std::atomic<uint64_t> g_free{0};
 std::atomic<uint32_t> g_fresh{0};  // the first slot that was never used
-// Handles that were found to be shared by complete requests. Only for libraries whose shared
+// Handles that were found to be shared by complete requests. Used only for libraries whose shared
 // handles are not known in advance (Library::IsPrecompleted).
 constexpr uint32_t kShared = 8;
 std::atomic<uint64_t> g_shared[kShared];
@@ -105,7 +105,7 @@ void Leave(uint32_t slot) {
   ReturnSlot(slot);
 }
 
-// Counts a completed receive. For wildcards, the status contains the source and the tag.
+// Counts a completed receive. The source and tag of a wildcard receive are in its status.
 void CountReceive(const Origin& origin, const Completion& completion, bool cancelled) {
   const Library& library = *origin.library;
   const RequestKind& kind = origin.kind;
@@ -128,7 +128,8 @@ void CountReceive(const Origin& origin, const Completion& completion, bool cance
   CountReceived(comm, peer, tag);
 }
 
-// Updates the counters after a request has completed. It has no slot if it was complete at once.
+// Updates the counters after a request has completed. `slot` is kNoRequest if the request was
+// complete at once.
 void Finish(uint32_t slot, const Origin& origin, const Completion& completion, bool cancelled) {
   Comm* comm = origin.LiveComm();
   const bool message = origin.kind.sends || origin.kind.receives;
@@ -176,8 +177,8 @@ uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& recor
     return kNoRequest;
   }
   if (const uint32_t known = g_by_handle.Find(key); known < kMaxRequests) {
-    // The handle is in use again although its request's end was not seen: that request is complete,
-    // or the handle is shared.
+    // The library returned this handle again, although the completion of its request was not seen.
+    // Either that request is complete, or the handle is shared.
     g_by_handle.Erase(key);
     if (library->abi.flavor == ring::Flavor::kMpiStandardAbi) MarkShared(key);
     g_private[known].origin.kind.persistent = false;

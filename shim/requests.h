@@ -1,9 +1,9 @@
-// Outstanding requests. An open request stays in a table until it is known to be complete, so that
-// it is never lost.
+// Outstanding requests. An open request stays in a table until it is known to be complete. Unlike
+// records in a ring, it is never overwritten.
 //
-// Request handles are not unique: libraries return one shared handle for everything that completed
-// at once (eager sends; finished nonblocking collectives). Such a request is complete when it is
-// created, and never enters the table.
+// Request handles are not unique: libraries return one shared handle for all operations that
+// complete at once (eager sends; finished nonblocking collectives). A request with a shared handle
+// is complete when it is created, and does not enter the table.
 #ifndef ROLLCALL_SHIM_REQUESTS_H_
 #define ROLLCALL_SHIM_REQUESTS_H_
 
@@ -28,8 +28,8 @@ struct RequestKind {
   void* new_comm = nullptr;  // where Comm_idup will store the new communicator
 };
 
-// Enters a request created by `record`'s call. Returns its table slot, or kNoRequest if the table
-// is full (counted) or the request is complete already.
+// Enters a request that the call of `record` created. Returns its slot in the table. Returns
+// kNoRequest if the table is full (counted) or the request is already complete.
 uint32_t AddRequest(Library* library, uint64_t handle, const ring::Record& record, Comm* comm,
                     const RequestKind& kind);
 
@@ -42,9 +42,9 @@ uint64_t NextRequestUid();
 // Returns the slot of a handle; the handle stays in the map.
 uint32_t FindRequest(const Library& library, uint64_t handle);
 
-// Removes the handle from the map before the library may free it, since another thread may get the
-// same handle at once. The slot stays open. If the request is still pending, AttachRequest puts the
-// handle back.
+// Removes the handle from the map. Call it before the library may free the handle, because another
+// thread may get the same handle at once. The slot stays open. If the request is still pending
+// after the call, AttachRequest puts the handle back.
 uint32_t DetachRequest(const Library& library, uint64_t handle);
 void AttachRequest(const Library& library, uint64_t handle, uint32_t slot);
 
@@ -59,8 +59,9 @@ void CompleteRequest(uint32_t slot, const Completion& completion);
 void MarkRequestDone(uint32_t slot);
 // MPI_Request_free: no later call will report the request's completion.
 void DropRequest(uint32_t slot);
-// MPI_Start. `record` is the record of the starting call; the slot stores its time and call path.
-// Returns the value for ring::Record::detail, 0 if the request is not a persistent collective.
+// MPI_Start. `record` is the record of the starting call; its time and call path are stored in the
+// slot. Returns the value for ring::Record::detail, 0 if the request is not a persistent
+// collective.
 uint64_t StartRequest(uint32_t slot, const ring::Record& record);
 // MPI_Pready of `count` partitions. Does nothing if the request is not a partitioned send. Any
 // thread.

@@ -26,8 +26,8 @@ namespace {
 constexpr long kTmpfsMagic = 0x01021994;  // statfs(2)
 constexpr long kRamfsMagic = 0x858458f6;
 
-// The descriptor of a memory file that stays open is at least this: a number that programs do not
-// choose for dup2(2), and below the usual limit.
+// The lowest number for the descriptor of a memory file, which stays open. Programs do not choose
+// such numbers for dup2(2), and the number is below the usual limit.
 constexpr int kKeptDescriptor = 900;
 
 constexpr uint64_t kPage =
@@ -41,8 +41,8 @@ bool FitsFileSizeLimit(uint64_t bytes) {
   return limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes;
 }
 
-// Opens a directory that only its owner can use: another user's symlink or file in it could
-// redirect our writes.
+// Opens a directory; fails unless it is this user's and only its owner can use it. In another
+// directory, a symlink or file of another user could redirect our writes.
 int OpenOwnDirectory(const char* path) {
   const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -55,8 +55,8 @@ int OpenOwnDirectory(const char* path) {
   return fd;
 }
 
-// Returns the bytes that the rings in this directory already use, so that the budget does not
-// shrink with each rank.
+// Returns the number of bytes that the rings in this directory already use. They are added to the
+// free space, so that the budget does not shrink with each rank.
 uint64_t BytesOfRings(int directory, uint64_t* files) {
   uint64_t total = 0;
   const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +95,7 @@ uint64_t Budget(int directory, uint64_t ranks_on_node) {
 }
 
 ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
-  // Reserved up front: a tmpfs that fills up later would kill the job with SIGBUS.
+  // The space is reserved here: a tmpfs that fills up later would kill the job with SIGBUS.
   if (fallocate(fd, 0, 0, static_cast<off_t>(layout.file_bytes)) != 0) return nullptr;
   void* map =
       mmap(nullptr, layout.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
@@ -138,12 +138,12 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
   return header;
 }
 
-// Connects to the agent of the run directory. Returns the descriptor, -1 on failure. One try,
-// nonblocking, so that an absent or slow agent does not delay the job.
+// Connects to the agent of the run directory. Returns the descriptor, -1 on failure. Does not block
+// or try again, so that an absent or slow agent does not delay the job.
 int ConnectToAgent(const char* run_directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // Its name is in the file system, or after a NUL in the abstract namespace.
+  // First by its name in the file system, then by its name in the abstract namespace (after a NUL).
   for (size_t begin = 0; begin <= 1; ++begin) {
     const size_t room = sizeof(address.sun_path) - begin;
     const int length =
@@ -194,7 +194,7 @@ bool SendHello(const char* run_directory, const char* name, int memfd) {
   return sent;
 }
 
-// Creates a memory file that is named like the file that it stands for. Returns -1 on failure.
+// Creates a memory file that is named like the file that it replaces. Returns -1 on failure.
 int CreateMemoryFile(const RingFileRequest& request) {
   char name[250];  // the longest that memfd_create(2) takes, and its NUL
   snprintf(name, sizeof(name), "%s/%s/%s", request.run_directory, kRingsDirectory,
@@ -208,15 +208,15 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
   const bool python = contents.python;
   Layout layout;
   layout.file_bytes = bytes & ~uint64_t{4095};
-  // In units of 1/64 of the file. The tables come first, because they must not lose entries; the
-  // rings get the rest.
+  // Sizes are in units of 1/64 of the file. The tables get their space first, because they must not
+  // lose entries. The rings get the rest.
   const uint64_t data_bytes = contents.data ? layout.file_bytes / 5 : 0;
   const uint64_t unit = (layout.file_bytes - data_bytes) / 64;
   layout.threads = bytes >= (2u << 20) ? 64 : 16;
   layout.members = 6 * unit / sizeof(ring::Member);
   layout.requests = 4 * unit / sizeof(ring::OpenRequest);
   layout.channels = 2 * unit / sizeof(ring::Channel);
-  layout.peer_counts = layout.channels;  // what has a channel has a place here
+  layout.peer_counts = layout.channels;  // each peer that has a channel has an element
   layout.gpu_slots = unit / 4 / sizeof(ring::GpuProgress);
   layout.modules = unit / 2 / sizeof(ring::Module);
   layout.datatypes = unit / 4 / sizeof(ring::Datatype);
@@ -294,7 +294,8 @@ RingFile CreateRingFile(const RingFileRequest& request) {
       munmap(file.header, file.layout.file_bytes);
       file.header = nullptr;
     }
-    // Never used here. Where the limit is lower, the program needs its descriptors itself.
+    // The shim never uses this descriptor: other processes find the memory file by it. It fails if
+    // the limit of descriptors is lower; then the program needs its descriptors itself.
     if (file.header != nullptr) fcntl(memfd, F_DUPFD_CLOEXEC, kKeptDescriptor);
     close(memfd);
   }

@@ -30,13 +30,13 @@ struct Layout {
 
 inline constexpr uint64_t kSmallestFileBytes = 512u << 10;
 
-// What the file is to hold besides the records of calls.
+// The optional contents of the file.
 struct RingContents {
-  // The process has an interpreter, whose code objects (mostly their line tables) need space;
-  // otherwise a small space is reserved in case the program loads one later.
+  // The process has an interpreter. Its code objects, mostly their line tables, need space. If
+  // false, a small space is reserved in case the program loads an interpreter later.
   bool python = false;
   bool marks = false;  // devices will write into the file, on pages that hold nothing else
-  bool data = false;   // the data of collectives, a fifth of the file
+  bool data = false;   // the data of collectives is read: a fifth of the file
 };
 
 // `bytes` is at least kSmallestFileBytes; the sections take at most that many.
@@ -45,7 +45,7 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents = {});
 struct RingFile {
   ring::FileHeader* header = nullptr;  // the mapping; nullptr if there is none
   Layout layout;
-  const char* refused = nullptr;  // why there is none, for one line on stderr
+  const char* refused = nullptr;  // the reason if there is no mapping, for one line on stderr
 };
 
 // All inputs of the file's creation, so that tests can supply their own.
@@ -58,16 +58,20 @@ struct RingFileRequest {
 };
 
 // Maps a new file that is zeroed except for the header's layout fields; `magic` is not yet written.
-// Makes system calls; leaves no descriptor open, except one of a memfd, by which others find it
-// (proto/run_directory.h). Reports failures only in RingFile::refused.
+// Makes system calls. Leaves no descriptor open, except one of a memfd, by which other processes
+// find the memfd (proto/run_directory.h). Reports failures only in RingFile::refused.
 //
-// The places are tried in this order (docs/shim.md): a file in the run directory, if that is a
-// memory file system and 1/16 of its free space is enough for all ranks of the node; a memfd handed
-// to the agent, which may be reachable where the run directory is not visible; no file.
-// RLIMIT_FSIZE is checked first, because exceeding it kills the process (SIGXFSZ), also for memfds.
+// The places are tried in this order:
+//   1. a file in the run directory, if the directory is in a memory file system and 1/16 of its
+//   free
+//      space is enough for all ranks of the node
+//   2. a memfd that is handed to the agent; the agent may be reachable even if the run directory is
+//      not visible
+//   3. no file
+// RLIMIT_FSIZE is checked first, because a larger file kills the process (SIGXFSZ), also a memfd.
 RingFile CreateRingFile(const RingFileRequest& request);
 
-// Tells the agent of the run directory, if there is one, that this process is not recorded.
+// Reports to the agent of the run directory, if there is one, that this process is not recorded.
 void ReportRefused(const char* run_directory, const char* reason);
 
 // Sets magic: from now on the file is valid for readers.

@@ -1,9 +1,9 @@
-// The words of proto/functions.def. A word is the name and role of a parameter. For each word: its
-// C type, its type in a large-count (_c) function, and what is recorded. tests/shim/abi compares
-// the types with both vendors' mpi.h.
+// The words of proto/functions.def. A word is the name and role of a parameter. Each word has a C
+// type, a type in large-count (_c) functions, and a statement that records the argument.
+// tests/shim/abi compares the types with mpi.h of Open MPI and MPICH.
 //
-// Handles are Word: one register holds a pointer as well as an int. Out-handles and arrays of
-// handles are void*: their stride is the library's (Library::At).
+// A handle is a Word, because one register holds either a pointer or an int. Out-handles and arrays
+// of handles are void*, because their stride depends on the library (Library::At).
 #ifndef ROLLCALL_SHIM_ROLES_H_
 #define ROLLCALL_SHIM_ROLES_H_
 
@@ -33,7 +33,7 @@ using Address = int64_t;
     static inline T Pass(const Arguments&, T value) { return value; }          \
   };
 
-// Buffers. Of messages' and windows' buffers nothing is recorded.
+// Buffers. The buffers of messages and windows are not recorded.
 ROLE(sendbuf, const void*, const void*, a.send_buffer = value)
 ROLE(recvbuf, void*, void*, a.recv_buffer = value)
 ROLE(buffer, void*, void*, a.buffer = value)
@@ -73,8 +73,9 @@ ROLE(request_inout, void*, void*, a.request = value)
 ROLE(request_in, Word, Word, a.request_in = value)
 ROLE(requests, void*, void*, a.requests = value)
 ROLE(request_count, int, int, a.request_count = value)
-// If the program ignores the status of a wildcard receive, Begin substitutes one of the shim's: the
-// sender is reported nowhere else. For a single operation, this has no other effect on the library.
+// If the program ignores the status of a wildcard receive, Begin passes a status of the shim
+// instead: the sender is reported only in the status. In calls for a single operation, this has no
+// other effect on the library.
 struct status {
   using type = void*;
   using large_type = void*;

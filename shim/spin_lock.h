@@ -1,10 +1,10 @@
 // A lock for short, rare sections. Waiting makes no system call.
 //
-// Any thread. Constant-initialised; allocates nothing. A signal handler may only try: if it
-// interrupted the holder, SpinGuard would wait for ever. Sections under a SpinGuard are therefore
-// parts of MPI and NCCL calls, which are not async-signal-safe themselves. In a forked child, a
-// lock that another thread held stays held; calls of a child that does not record (Recording())
-// reach only library.cc's.
+// Any thread. Constant-initialised; allocates nothing. A signal handler may only use TryLock: if it
+// interrupted the holder, SpinGuard would wait for ever. SpinGuard is therefore used only in calls
+// of MPI, NCCL, PyTorch and rollcall_replica(), which are not async-signal-safe. In a forked child,
+// a lock that another thread held stays held. A child does not record (Recording()), so its calls
+// reach only the lock of library.cc.
 #ifndef ROLLCALL_SHIM_SPIN_LOCK_H_
 #define ROLLCALL_SHIM_SPIN_LOCK_H_
 

@@ -1,7 +1,8 @@
-// The handler that std::terminate calls may be the program's own, and the shim does not replace it.
-// Nearly every handler ends in abort(), and there the exception is still being handled. The
+// std::terminate calls a handler, which may be the program's own. The shim does not replace the
+// handler. Nearly every handler ends in abort(), where the exception is still being handled. The
 // exception is read through the ABI of the C++ library that the program has loaded
-// (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html); the shim itself does not link one.
+// (https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html). The shim itself is not linked with a C++
+// library.
 #include "shim/terminate.h"
 
 #include <dlfcn.h>
@@ -17,11 +18,11 @@
 namespace rollcall::shim {
 namespace {
 
-// Symbols of the C++ library; null if there is none.
+// Symbols of the C++ library; null if no C++ library is loaded.
 struct CxxLibrary {
   const void* (*current_exception_type)() = nullptr;  // std::type_info
   const void* const* (*get_globals)() = nullptr;      // __cxa_eh_globals: first the handled one
-  // The functions what() of the two classes that store a text and return it unchanged.
+  // what() of the two classes that store a text and return it unchanged.
   const void* logic_error_what = nullptr;
   const void* runtime_error_what = nullptr;
   // The vtable pointer of the type_info objects of classes with a single base.
@@ -44,8 +45,9 @@ constexpr size_t kExceptionBytes = 112;
 constexpr size_t kUnwindHeader = 80;
 constexpr uint64_t kGccException = 0x474e5543432b2b00;  // "GNUCC++\0": not a dependent exception
 
-// The exception that is being handled. Null if there is none or it is a foreign one (a cancelled
-// thread's, another language's): it has no type, and even the C++ library would read a wrong one.
+// Returns the exception that is being handled. Returns null if there is none, or if it is a foreign
+// exception (of a cancelled thread, or of another language): a foreign exception has no type, and
+// even the C++ library would read a wrong one.
 const char* CurrentException() {
   constexpr uint64_t kDependent = 1;  // by std::rethrow_exception: refers to another exception
   const auto* exception = static_cast<const char*>(*g_cxx.get_globals());
@@ -63,8 +65,8 @@ const void* ObjectOf(const char* exception, const TypeInfo* type) {
   return exception + kExceptionBytes;
 }
 
-// The text of a standard exception, or of a derived one without a what() of its own, so that none
-// of the program's code runs. Null if there is none or it cannot be read.
+// Returns the text of a standard exception, or of a derived exception that does not override
+// what(): no code of the program may run. Null if there is no text or it cannot be read.
 const char* TextOf(const char* exception, const TypeInfo* type) {
   const void* object = ObjectOf(exception, type);
   if (object == nullptr) return nullptr;
@@ -130,14 +132,15 @@ void PrepareForTerminate() {
 extern "C" ROLLCALL_EXPORT __attribute__((noreturn)) void abort() {
   rollcall::shim::NoteException(ROLLCALL_CALLER_FRAME());
   if (rollcall::shim::g_next_abort != nullptr) rollcall::shim::g_next_abort();
-  // The next abort() was not looked up yet, so do the same as the C library's: first the program's
-  // handler may run, and may not return; then the default action of the signal.
+  // The next abort() was not looked up yet, so this code does the same as the C library's. First it
+  // runs the program's handler, which may not return. Then it causes the default action of the
+  // signal.
   sigset_t abort_only;
   sigemptyset(&abort_only);
   sigaddset(&abort_only, SIGABRT);
   sigprocmask(SIG_UNBLOCK, &abort_only, nullptr);
   raise(SIGABRT);
-  // By system call: resets the program's handler to the default action.
+  // Resets the program's handler to the default action, by a system call.
   const uint64_t no_handler[4] = {};
   syscall(SYS_rt_sigaction, SIGABRT, no_handler, nullptr, sizeof(uint64_t));
   raise(SIGABRT);

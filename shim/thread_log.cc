@@ -45,7 +45,8 @@ uint64_t LargestPowerOfTwo(uint64_t value) {
   return value == 0 ? 0 : power;
 }
 
-// The first thread gets most of the pool: in most programs, no other thread calls MPI.
+// Allocates the two rings of a thread. The first thread gets most of the pool: in most programs, no
+// other thread calls MPI.
 bool CutRings(ring::ThreadEntry* entry, bool first) {
   ring::Section* pool = g_process.Of(ring::SectionKind::kRings);
   const uint64_t wanted[ring::kRingKinds] = {
@@ -82,7 +83,7 @@ ring::ThreadEntry* ReuseEnded(uint32_t* index) {
 
 ThreadLog* MakeLog() {
   const ErrnoGuard keeper;
-  t_block.log = kNoLog;  // in case a signal handler calls this during the rest of it
+  t_block.log = kNoLog;  // in case a signal handler calls MakeLog while it runs
   pthread_once(&g_key_once, MakeKey);
   const bool first = !g_first_taken.exchange(true);
   uint32_t index = 0;

@@ -33,7 +33,7 @@ inline void PublishRecord(Record* slot, const Record& record, uint64_t lock) {
   StoreRelease(&target[0], lock);
 }
 
-// The writer's side of one ring. Slot protocol: ring_format.md, "Reading a slot".
+// The writer's side of one ring. The protocol of a slot: ring_format.md, "Writing".
 class RingWriter {
  public:
   void Attach(ring::Record* slots, uint64_t count, uint64_t* head) {
@@ -48,8 +48,9 @@ class RingWriter {
 
   // Appends `record`, ignoring its lock word. Returns the lock value of the completed slot.
   //
-  // A signal handler that records (many call MPI_Abort) may interrupt at any point. It must not
-  // write to the slot that is being written, and afterwards head must be past both records.
+  // A signal handler that records a call (many call MPI_Abort) may interrupt Append at any point.
+  // The handler must not write to the slot that is being written, and afterwards the head must be
+  // past both records.
   uint64_t Append(const ring::Record& record) {
     const uint64_t index = LoadRelaxed(&head_);
     StoreRelaxed(&head_, index + 1);
@@ -73,7 +74,7 @@ struct ThreadLog {
   uint32_t index = 0;  // in the thread table
   RingWriter rings[ring::kRingKinds];
   uint64_t last_end_ticks = 0;
-  Comm* open_comm[ring::kMaxNesting] = {};  // their in_flight counters include the open calls
+  Comm* open_comm[ring::kMaxNesting] = {};  // of open calls, by depth; in_flight counts the calls
 
   // The last operation of torch.distributed: its request and its call path.
   uint64_t c10d_request = 0;
@@ -92,7 +93,8 @@ struct ThreadLog {
   uint32_t scratch_size = 0;
 };
 
-// Which wrappers of a thread are running. Each call saves the previous value and restores it.
+// Describes the wrappers of a thread that are running. Each call saves the previous value and
+// restores it at its end.
 struct Nesting {
   CallerFrame guard;  // frame of the outermost wrapper that is running; no record if none
   const void* guard_caller;
@@ -103,9 +105,9 @@ struct Nesting {
   bool passed_down;    // a PMPI tool has already forwarded that call to its PMPI_ name
 };
 
-// A thread's data in static TLS. It is small because all preloaded libraries share 512 bytes.
-// `writing` is not part of Nesting, which is copied right after `writing` is set: a copy of several
-// words at once would stall until that store has reached the cache.
+// A thread's data in static TLS. It is small, because all preloaded libraries share 512 bytes.
+// `writing` is not part of Nesting: Nesting is copied right after `writing` is set, and a copy of
+// several words that include `writing` would stall until that store has reached the cache.
 struct ThreadBlock : Nesting {
   ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
   const void* writing;  // order() of the wrapper whose record is being written; nullptr if none

@@ -1,5 +1,5 @@
-// The neighbours of this process in a communicator's topology: the processes that neighborhood
-// collectives exchange data with, and the length of their count arrays.
+// The neighbours of this process in a communicator's topology. Neighborhood collectives exchange
+// data with them, and their number is the length of the count arrays.
 #ifndef ROLLCALL_SHIM_TOPOLOGY_H_
 #define ROLLCALL_SHIM_TOPOLOGY_H_
 

@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kBytes = ring::kUserPhaseBytes;
 constexpr size_t kWords = kBytes / sizeof(uint64_t);
 
-// Only tried, never waited for: a signal handler may have interrupted the holder, and in a forked
-// child another thread's lock stays held.
+// Never waited for: a signal handler may have interrupted the holder, and in a forked child the
+// lock of another thread stays held.
 constinit SpinLock g_busy;
-constinit uint64_t g_text[kWords] = {};  // NUL-terminated; zero behind its end
+constinit uint64_t g_text[kWords] = {};  // NUL-terminated; zero after its end
 
 // The caller holds g_busy.
 void Write() {
@@ -29,7 +29,7 @@ void Write() {
   });
 }
 
-// The length to which a text is cut: a character of UTF-8 has at most three continuation bytes.
+// The length to which a text is cut. A character of UTF-8 has at most three continuation bytes.
 size_t LengthOf(const char* text) {
   size_t length = strnlen(text, kBytes);
   if (length < kBytes) return length;
