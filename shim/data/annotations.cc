@@ -36,7 +36,7 @@ uint32_t g_next_region = 0;  // guarded by g_lock
 constinit SpinLock g_lock;
 
 constexpr uint32_t kMaxNames = 64;
-constexpr size_t kNameBytes = 63;  // of a name, so many count
+constexpr size_t kNameBytes = 63;  // the significant bytes of a name
 struct Name {
   uint64_t hash;
   uint64_t calls;
@@ -45,7 +45,7 @@ struct Name {
 constinit Name g_names[kMaxNames] = {};  // guarded by g_names_lock
 constinit SpinLock g_names_lock;
 
-// The entry of a name, which counts the call; nullptr if there is no room.
+// Counts a call with this name. Returns the name's entry, nullptr if there is no room.
 const Name* CountCall(const char* name) {
   const auto length = static_cast<uint32_t>(strnlen(name, kNameBytes));
   const uint64_t hash = HashBytes(name, length, 0x7e);
@@ -70,7 +70,7 @@ void DescribeElements(const void* buffer, size_t bytes, const char* type) {
   const uint32_t count = g_region_count.load(std::memory_order_relaxed);
   uint32_t place = 0;
   while (place < count && g_regions[place].begin.load(std::memory_order_relaxed) != begin) ++place;
-  // The oldest one makes room.
+  // If the table is full, the region replaces the oldest one.
   if (place == kMaxRegions) place = g_next_region++ % kMaxRegions;
   Region& region = g_regions[place];
   region.scan.store(Scan::kNone, std::memory_order_release);
@@ -134,7 +134,7 @@ void ReadReplica(const char* name, const void* buffer, size_t bytes, CallerFrame
   ring::DataRecord record;
   memset(&record, 0, sizeof(record));
   {
-    // Waits: a call that is not counted would shift the numbers of all later ones.
+    // Waits for the lock: a call that is not counted would shift the numbers of all later calls.
     const SpinGuard guard(g_names_lock);
     if (const Name* entry = CountCall(name)) {
       record.sequence = entry->calls;

@@ -9,8 +9,8 @@ constexpr uint64_t kWord = sizeof(uint64_t);
 constexpr uint64_t kPieceBytes = ring::kDataPieces * kWord;
 constexpr uint64_t kChunk = 4096;  // a multiple of all elements' sizes
 
-// Calls f(data, bytes) for consecutive pieces of the data [from, from + length). All but the last
-// are multiples of kChunk bytes long.
+// Calls f(data, bytes) for consecutive pieces of the data [from, from + length). The lengths of all
+// pieces but the last are multiples of kChunk.
 template <typename F>
 inline void ForEachPiece(const TypedBuffer& buffer, uint64_t from, uint64_t length, F f) {
   if (buffer.map->contiguous()) {
@@ -41,7 +41,8 @@ uint64_t WordAt(const TypedBuffer& buffer, uint64_t index) {
   return word;
 }
 
-// The indexes of SampledWord() without its divisions, which take longer than to read the words.
+// Computes the indexes of SampledWord() without its divisions, which take longer than reading the
+// words.
 class Places {
  public:
   Places(uint64_t words, uint64_t sample, uint64_t sequence)
@@ -55,7 +56,8 @@ class Places {
   const uint64_t stride_;
 };
 
-// The words to read of a small buffer, and of one that is not read whole. Of others, none.
+// The words of a small buffer, or the sampled words of a buffer that is not read whole. Empty for a
+// large buffer that is read whole.
 class Sample {
  public:
   Sample(const TypedBuffer& buffer, const HowToRead& how)
@@ -71,13 +73,13 @@ class Sample {
       TakeSome(buffer);
     }
   }
-  // The index of the k-th among all words of the buffer.
+  // The index of the k-th word of the sample among all words of the buffer.
   uint64_t IndexOf(uint64_t k) const {
     return whole() ? k : ring::SampledWord(words_, count_, how_.sequence, k);
   }
   bool whole() const { return count_ == 0 || count_ == words_; }
   uint64_t count() const { return count_; }
-  // Zeros follow if they are fewer than kDataPieces, and whole().
+  // If whole() and count() < kDataPieces, zeros follow up to kDataPieces words.
   const uint64_t* words() const { return sample_; }
 
  private:
@@ -128,7 +130,8 @@ void StoreNonFinite(const NonFiniteCount& found, uint64_t first, ring::DataRecor
   });
 }
 
-// Of the words that are read, or of a sample of them.
+// Counts the different values among the words that are read, or among a sample of them if the
+// sample is empty.
 uint16_t CountDistinct(const TypedBuffer& buffer, const HowToRead& how, const Sample& sample) {
   uint64_t seen[ring::kMaxDistinct];
   uint16_t distinct = 0;
@@ -181,7 +184,7 @@ void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecor
 
   auto kind = ring::DataPieces::kNone;
   if (words <= ring::kDataPieces && sample.whole()) {
-    // Of a small buffer only: of others, no data is kept.
+    // The words themselves are kept for small buffers only.
     if (words != 0) kind = ring::DataPieces::kWords;
     memcpy(record->pieces, sample.words(), kPieceBytes);
   } else if (how.sample == 0 && how.keep_parts) {

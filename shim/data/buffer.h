@@ -11,14 +11,15 @@
 namespace rollcall::shim {
 
 struct HowToRead {
-  uint64_t sample = 0;  // the words to read of a larger buffer; 0: all
+  uint64_t sample = 0;  // the number of words to read of a larger buffer; 0: all words
   uint64_t sequence = 0;
   Scan scan = Scan::kNone;
   bool count_distinct = false;
-  bool keep_parts = true;  // of a large buffer that is read whole: ring::DataPieces::kParts
+  bool keep_parts = true;  // store ring::DataPieces::kParts for a large buffer that is read whole
 };
 
-// Fills `record` from `reading` to its end; the rest is the caller's.
+// Fills the fields of `record` from `reading` on, without `call_path` and `name`; the caller fills
+// the others.
 void ReadBuffer(const TypedBuffer& buffer, const HowToRead& how, ring::DataRecord* record);
 
 // HashFingerprint() of the words that are read.

@@ -18,12 +18,12 @@ using ring::DataSide;
 using ring::Unread;
 
 // A buffer, or the blocks of it that are exchanged with the members. Only `form` is always
-// initialized, like Call: to clear all of it for each call takes longer than to read a small
-// buffer.
+// initialized, as in Call: clearing the whole struct for each call would take longer than reading a
+// small buffer.
 struct Side {
   enum class Form : uint8_t { kNone, kOne, kEqualBlocks, kCountedBlocks, kTypedBlocks };
   Form form;
-  TypedBuffer buffer;  // its count is that of one block; kCountedBlocks, kTypedBlocks: 0
+  TypedBuffer buffer;  // count is that of one block; 0 for kCountedBlocks and kTypedBlocks
   // kCountedBlocks and kTypedBlocks:
   bool large;  // counts are MPI_Count, displacements MPI_Aint
   const void* counts;
@@ -45,10 +45,10 @@ struct CallFacts {
   uint64_t start = 0;      // of a persistent collective
   uint64_t request = 0;    // uid of its request
   bool host_only = false;  // Call::host_only
-  bool complete = false;   // its result was read: MPI_Request_get_status reports it before a Wait
+  bool complete = false;   // the result was read (MPI_Request_get_status may precede the Wait)
 };
 
-// What is to be read of a call.
+// The buffers of a call that are read.
 struct CallData : CallFacts {
   Side input;
   Side result;
@@ -56,7 +56,7 @@ struct CallData : CallFacts {
   Side result_blocks;
 };
 
-// Of requests, by their slots.
+// The calls of requests, by the requests' slots.
 constinit CallData g_of_request[kMaxRequests] = {};
 
 // The form of the blocks that the members exchange; kNone if there are none.
@@ -95,8 +95,8 @@ bool IsRead(Rule rule) {
   }
 }
 
-// Whether the standard makes the results of all members equal. Not for the program's own
-// reductions, which may leave anything in bytes that they do not use.
+// True if the results of all members are equal by the standard. False for reductions of the
+// program's own operations, which may leave any values in bytes that they do not use.
 bool HasEqualResults(const CallData& call) {
   switch (call.rule) {
     case Rule::kAllreduce:
@@ -116,7 +116,7 @@ int64_t ValueAt(const void* values, bool large, uint32_t i) {
 
 void Drop(Side* side) { side->form = Side::Form::kNone; }
 
-// Element `elements` of a buffer. Computed as an integer: the buffer may be MPI_BOTTOM.
+// Adds `bytes` to an address. Computed as an integer, because the buffer may be MPI_BOTTOM.
 const char* Advance(const char* base, int64_t bytes) {
   return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(base) +
                                        static_cast<uintptr_t>(bytes));
@@ -153,7 +153,7 @@ TypedBuffer BlockOf(const CallData& call, const Side& side, uint32_t i) {
   return block;
 }
 
-// Finds out which buffers of a call are significant.
+// Determines which buffers of a call are significant.
 class Describer {
  public:
   Describer(const Call& from, const Arguments& arguments, CallData* call)
@@ -273,15 +273,17 @@ class Describer {
   bool root_ = false;
 };
 
-// Whether its data is read, if that is in the scope. Asked once, at entry: Call::reads_data.
+// True if the call's data is read when the call is in the scope. Determined once, at entry, for
+// Call::reads_data.
 bool IsRead(const Call& call) {
   const Comm* comm = call.comm;
   return comm != nullptr && !comm->inter() && comm->size >= 2 && IsRead(call.info->rule) &&
          (comm->flags & (ring::kIsWindow | ring::kIsFile)) == 0;
 }
 
-// Threads without a log (thread_log.h) free datatypes and communicators unseen, and their
-// collectives take no sequence numbers: from then on, nothing is read.
+// False if a thread has no log (thread_log.h). The shim does not see that such a thread frees
+// datatypes and communicators, and the thread's collectives take no sequence numbers. From then on,
+// nothing is read.
 bool SeesAllThreads() { return LoadRelaxed(&g_process.header->threads_unrecorded) == 0; }
 
 bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
@@ -292,7 +294,8 @@ bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
     for (Side* side : {&call->input, &call->input_blocks, &call->result_blocks}) Drop(side);
     if (call->rule != Rule::kAllgather) Drop(&call->result);
   }
-  // The program may free datatypes, and Fortran bindings the array of them, before the completion.
+  // Before the operation is complete, the program may free its datatypes, and Fortran bindings may
+  // free the array of them.
   if (from.info->kind != Kind::kCollective && call->rule == Rule::kAlltoallw) {
     Drop(&call->result_blocks);
     if (from.info->kind == Kind::kPersistentCollective) Drop(&call->input_blocks);
@@ -301,18 +304,19 @@ bool Describe(const Call& from, const Arguments& arguments, CallData* call) {
 }
 
 bool IsReadable(const TypedBuffer& buffer) {
-  // The first pages are not mapped (vm.mmap_min_addr): a null pointer whose data the library does
-  // not touch. The last addresses are MPICH's constants, as MPI_IN_PLACE where it is not allowed.
+  // The first pages are never mapped (vm.mmap_min_addr): an address there is a null pointer, whose
+  // data the library does not touch. The last addresses are constants of MPICH, such as
+  // MPI_IN_PLACE in a call where it is not allowed.
   const char* first = Advance(buffer.base, buffer.map->runs[0].offset);
   const auto address = reinterpret_cast<uintptr_t>(first);
   return address >= 65536 && address < ~uintptr_t{0} - 65536;
 }
 
-// Why the buffer must not be read; kNone if it may be.
+// Returns the reason why the buffer must not be read; kNone if it may be read.
 DataReading Refusal(const CallData& call, const TypedBuffer& buffer) {
   if (buffer.map == nullptr || !IsReadable(buffer)) return DataReading::kLayout;
   if (call.host_only) return DataReading::kNone;
-  // The addresses of an absolute type may be of several kinds of memory.
+  // The addresses of a type with absolute addresses may be in several kinds of memory.
   if (buffer.base == nullptr) return DataReading::kDevice;
   return MayRead(Advance(buffer.base, buffer.map->runs[0].offset)) ? DataReading::kNone
                                                                    : DataReading::kDevice;
@@ -324,7 +328,7 @@ bool IsEmpty(const TypedBuffer& buffer) {
 
 uint64_t SampleFor(const CallData& call, DataSide side) {
   if (ReadsAll()) return 0;
-  // An Allgather's whole result is compared with the others' only.
+  // The whole result of an Allgather is compared only with the whole results of other ranks.
   if (call.rule == Rule::kAllgather && side == DataSide::kResult) return ring::kSampledWords;
   return HasBlocks(call.rule) ? ring::SampleOf(static_cast<uint64_t>(call.comm->size))
                               : ring::kSampledWords;
@@ -344,7 +348,8 @@ void FillHead(const CallData& call, DataSide side, Record* record) {
   record->side = static_cast<uint16_t>(side);
 }
 
-// An infinity is the neutral element of a minimum or maximum, and says nothing there.
+// True if the buffer has no NaN and belongs to a minimum or maximum. Its infinities are neutral
+// elements there.
 bool IsNeutral(const CallData& call, const ring::DataRecord& record) {
   const auto op = static_cast<ReduceOp>(call.reduce_op);
   return record.nans == 0 && (op == ReduceOp::kMin || op == ReduceOp::kMax);
@@ -369,10 +374,10 @@ void KeepNonFinite(const CallData& call, const TypedBuffer& buffer, const ring::
                   .infinities = record.infinities});
 }
 
-// What a buffer gave: whether it was read and recorded, and if so, its hash, and whether a NaN or
-// an infinity is in it.
+// The result of reading a buffer.
 struct Outcome {
-  bool known = false;
+  bool known =
+      false;  // the buffer was read and recorded; otherwise the other fields have no meaning
   bool non_finite = false;
   uint64_t hash = 0;
 };
@@ -401,7 +406,7 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
       how.keep_parts = side == DataSide::kResult;  // inputs mostly differ in all parts
     }
     ReadBuffer(buffer, how, &record);
-    // What the program said of its bytes.
+    // The program described the bytes by rollcall_elements().
     if (how.scan != ScanOf(buffer.map->type_class)) {
       record.type_class = static_cast<uint16_t>(ClassOf(how.scan));
     }
@@ -423,8 +428,9 @@ Outcome ReadOne(const CallData& call, DataSide side, const TypedBuffer& buffer) 
                                    record.squared_sum, record.exclusive})};
 }
 
-// Whether places are received into twice, which MPI does not allow (MPI 4.1, 6.5): what is left
-// there depends on the order. Only of contiguous blocks: others may interleave.
+// True if two blocks are received into overlapping memory, which MPI does not allow (MPI 4.1, 6.5):
+// the remaining content depends on the order of the blocks. Compares contiguous blocks only,
+// because others may interleave.
 bool Overlap(const CallData& call, const Side& blocks) {
   uintptr_t begins[ring::kMaxDataBlocks], ends[ring::kMaxDataBlocks];
   uint32_t count = 0;
@@ -433,7 +439,7 @@ bool Overlap(const CallData& call, const Side& blocks) {
     if (IsEmpty(block) || block.map == nullptr || !block.map->contiguous()) continue;
     const auto begin = reinterpret_cast<uintptr_t>(block.base);
     const uintptr_t end = begin + block.bytes();
-    uint32_t at = count++;  // mostly they are in order
+    uint32_t at = count++;  // an insertion sort: the blocks are mostly in order
     for (; at > 0 && begins[at - 1] > begin; --at) {
       begins[at] = begins[at - 1];
       ends[at] = ends[at - 1];
@@ -506,8 +512,8 @@ bool HasResult(const CallData& call) {
   return call.result.form != Side::Form::kNone || call.result_blocks.form != Side::Form::kNone;
 }
 
-// Whether the slot still belongs to the call's request. Not every collective that takes a slot has
-// data, and the communicator may have been freed while a request on it was active.
+// True if the slot still belongs to the request of the call. Not every collective that takes a slot
+// has data, and the communicator may have been freed while a request on it was active.
 bool IsAlive(const CallData& call, uint32_t slot) {
   return call.comm != nullptr && call.comm->uid == call.comm_uid &&
          RequestAt(slot).uid == call.request;
@@ -570,11 +576,12 @@ void EnterRequest(const Call& call, const Arguments& arguments, uint32_t slot, u
   }
   const bool persistent = call.info->kind == Kind::kPersistentCollective;
   if (slot < kMaxRequests) {
-    // Before its first start, it has no result: MPI_Request_get_status reports it as complete.
+    // A persistent request has no result before its first start. MPI_Request_get_status reports it
+    // as complete.
     data.complete = persistent;
     return;
   }
-  // Its starts and its completion are not seen.
+  // Without a slot, the request's starts and completion are not seen.
   const bool complete = !persistent && (handle == call.library->abi.request_null ||
                                         IsCompleteAtOnce(*call.library, handle));
   if (persistent || (!complete && HasResult(data))) CountUnread(*data.comm, Unread::kRequests);
@@ -603,7 +610,8 @@ void CompleteRequest(uint32_t slot, bool failed) {
   CallData& call = g_of_request[slot];
   if (!IsAlive(call, slot) || call.complete) return;
   call.complete = true;
-  // Threads that are not seen may have completed it, and its handle may be that of another one.
+  // A thread without a log may have completed the request, and another request may have its handle
+  // now.
   if (!SeesAllThreads()) {
     call.comm->results.unknown = true;
     if (HasResult(call)) CountUnread(*call.comm, Unread::kThreads);

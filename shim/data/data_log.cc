@@ -11,7 +11,8 @@ namespace rollcall::shim::data {
 namespace {
 
 constinit SpinLock g_lock;
-// Buffers of members without a place that were not read, ever and since the last Claim().
+// Buffers that were not read, of members that had no entry: whether there were any, and their
+// number since the last Claim().
 std::atomic<bool> g_uncounted{false};
 std::atomic<uint64_t> g_to_count{0};
 
@@ -30,7 +31,7 @@ ring::DataMember* MemberOf(const Comm& comm) {
   return g_process.Table<ring::DataMember>(ring::SectionKind::kDataMembers) + index;
 }
 
-// False if it has the reason.
+// Adds a reason for unread buffers. False if the member has the reason already.
 bool AddReason(ring::DataMember* member, ring::Unread why) {
   const auto bit = static_cast<uint32_t>(why);
   if ((LoadRelaxed(&member->unread_why) & bit) != 0) return false;
@@ -38,9 +39,9 @@ bool AddReason(ring::DataMember* member, ring::Unread why) {
   return true;
 }
 
-// The member of a communicator. Its place may have belonged to another one, whose counts it
-// continues. If that had a NaN or an infinity, nothing is proven to be the first one of the process
-// any more.
+// Returns the DataMember of a communicator. If the entry belonged to another communicator, its
+// counts continue. If the earlier communicator had a NaN or an infinity, no later one is proven to
+// be the first one of the process.
 ring::DataMember* Claim(const Comm& comm) {
   ring::DataMember* member = MemberOf(comm);
   if (LoadRelaxed(&member->uid) == comm.uid) return member;
@@ -63,7 +64,8 @@ ring::DataMember* Claim(const Comm& comm) {
   return member;
 }
 
-// The member whose buffers are counted; null if another thread is just writing.
+// Returns the DataMember in which the buffers of `comm` are counted; null if it is not claimed yet
+// and another thread holds the log.
 ring::DataMember* Counters(const Comm& comm) {
   ring::DataMember* member = MemberOf(comm);
   if (__builtin_expect(LoadRelaxed(&member->uid) == comm.uid, 1)) return member;
@@ -87,8 +89,9 @@ void DataLog::Append(const ring::DataBlocks& blocks) { AppendToRing(blocks); }
 void DataLog::KeepFirst(const Comm& comm, bool input, const ring::NonFinite& found) {
   ring::DataMember* member = Claim(comm);
   ring::NonFinite* first = input ? &member->input : &member->result;
-  // Nonblocking calls complete in any order. The starts of persistent ones have the number of the
-  // initialization, which says nothing about their order.
+  // Nonblocking calls complete in any order, so the smallest sequence number is kept. The starts of
+  // a persistent collective all have the number of its initialization, so their numbers do not show
+  // their order.
   const bool ordered = first->start == 0 && found.start == 0;
   if (first->sequence != 0 && (!ordered || first->sequence <= found.sequence)) return;
   ChangeUnderLock(&member->lock, [&] { *first = found; });

@@ -14,17 +14,17 @@
 namespace rollcall::shim::data {
 namespace {
 
-// What is loaded. Changes only when an object is loaded.
+// The drivers that are loaded. Changes only when an object is loaded.
 struct Drivers {
   // CUDA driver API: reports the type of memory into `data`. Sets no error that the program sees.
   int (*cuda)(void* data, int attribute, uint64_t pointer) = nullptr;
   int (*hip)(void* attributes, const void* pointer) = nullptr;
-  int (*hip_last_error)() = nullptr;  // and clears it
+  int (*hip_last_error)() = nullptr;  // returns the last error and clears it
   int (*hip_peek_error)() = nullptr;
-  // HSA, below HIP: asked whether it is initialized.
+  // HSA, on which HIP is built: called to find out whether HSA is initialized.
   int (*hsa)(const void* pointer, void* info, void* allocate, uint32_t* count,
              void* agents) = nullptr;
-  bool unknown = false;  // a driver that cannot be asked
+  bool unknown = false;  // a driver is loaded that cannot classify pointers
 };
 
 constinit Drivers g_drivers;
@@ -44,7 +44,7 @@ struct Names {
   char cuda[kNameBytes] = "";
   char hip[kNameBytes] = "";
   char hsa[kNameBytes] = "";
-  bool several_hsa = false;  // as of the system, and of a Python package
+  bool several_hsa = false;  // for example that of the system and that of a Python package
   bool level_zero = false;
 };
 
@@ -68,12 +68,12 @@ int FindNames(dl_phdr_info* info, size_t, void* found) {
 
 template <typename Function>
 void Find(const char* library, const char* name, Function* function) {
-  // The reference is kept: drivers are not unloaded.
+  // The handle is not closed, so that the driver stays loaded.
   void* handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
   *reinterpret_cast<void**>(function) = handle == nullptr ? nullptr : dlsym(handle, name);
 }
 
-// Another thread may be reading the drivers: what was found stays the same.
+// Pointers that were found do not change, because another thread may be reading them.
 ROLLCALL_COLD void FindDrivers(uint64_t adds) {
   const ErrnoGuard keeper;
   if (!g_lock.TryLock()) return;
@@ -115,16 +115,17 @@ bool KnowsDrivers() {
 bool IsCudasHost(const void* pointer) {
   constexpr int kMemoryType = 2;
   constexpr unsigned kHost = 1;
-  constexpr int kInvalidValue = 1;    // memory that the driver does not know: the host's
-  constexpr int kNotInitialized = 3;  // so there is no memory of a device
+  constexpr int kInvalidValue = 1;    // the driver does not know the memory: it is the host's
+  constexpr int kNotInitialized = 3;  // there is no memory of a device yet
   unsigned type = 0;
   const int error = g_drivers.cuda(&type, kMemoryType, reinterpret_cast<uint64_t>(pointer));
   if (error == 0) return type == kHost;
   return error == kInvalidValue || error == kNotInitialized;
 }
 
-// hsa_ext_amd.h: hsa_amd_pointer_info() returns this error if HSA is not initialized. A call of HIP
-// would initialize it, and with it the devices that the program may still select.
+// hsa_ext_amd.h: hsa_amd_pointer_info() returns kNotInitialized if HSA is not initialized. HIP is
+// not called then: the call would initialize HSA with all devices, from which the program may still
+// want to select.
 bool HsaIsInitialized() {
   constexpr int kNotInitialized = 0x100b;
   struct {
@@ -135,9 +136,11 @@ bool HsaIsInitialized() {
   return g_drivers.hsa(&info, &info, nullptr, nullptr, nullptr) != kNotInitialized;
 }
 
-// hip_runtime_api.h: the type of memory is the first int of hipPointerAttribute_t. Of its values,
-// only 0 is the host's in all versions: hipMemoryTypeHost to ROCm 5, hipMemoryTypeUnregistered
-// from 6 on. An error becomes the thread's last one, which the program may ask for.
+// hip_runtime_api.h: the type of memory is the first int of hipPointerAttribute_t. Only value 0
+// means memory of the host in all versions: hipMemoryTypeHost up to ROCm 5,
+// hipMemoryTypeUnregistered from 6 on. An error of the call becomes the thread's last error, which
+// the program may query; it is therefore cleared, and no call is made while another error is
+// pending.
 bool IsHipsHost(const void* pointer) {
   constexpr int kInvalidValue = 1;
   const Drivers& all = g_drivers;
@@ -154,7 +157,7 @@ bool IsHipsHost(const void* pointer) {
   return error == kInvalidValue;
 }
 
-// HIP without HSA is one that is just being loaded.
+// If HIP is loaded without HSA, HIP is just being loaded: nothing is read.
 bool IsAmdsHost(const void* pointer) {
   const Drivers& all = g_drivers;
   if (all.hsa == nullptr) return all.hip == nullptr;

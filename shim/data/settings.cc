@@ -31,8 +31,8 @@ constexpr std::string_view kRuleNames[] = {
 };
 static_assert(sizeof(kRuleNames) / sizeof(kRuleNames[0]) <= sizeof(Settings::rules));
 
-// Names are those of functions: MPI_Reduce_scatter is the rule ReduceScatter, as are
-// MPI_Ireduce_scatter and MPI_Reduce_scatter_init.
+// True if `word` is the name of a function with this rule. MPI_Reduce_scatter, MPI_Ireduce_scatter
+// and MPI_Reduce_scatter_init have the rule ReduceScatter.
 bool IsNameOf(std::string_view rule, const char* word, size_t length) {
   if (length >= 4 && strncasecmp(word, "MPI_", 4) == 0) {
     word += 4;

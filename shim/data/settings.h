@@ -1,4 +1,4 @@
-// What the user wants to be read: ROLLCALL_DATA and ROLLCALL_DATA_SCOPE.
+// The user's settings: which data is read (ROLLCALL_DATA and ROLLCALL_DATA_SCOPE).
 #ifndef ROLLCALL_SHIM_DATA_SETTINGS_H_
 #define ROLLCALL_SHIM_DATA_SETTINGS_H_
 
@@ -12,10 +12,10 @@ namespace rollcall::shim::data {
 // Reads the environment; true if data is to be read. Called once, before the ring exists.
 bool ReadSettings();
 
-// Whether buffers are read whole; otherwise some of their words.
+// True if buffers are read whole; otherwise only some of their words are read.
 bool ReadsAll();
 
-// Whether collectives of this rule on `comm` are in the scope.
+// True if collectives of this rule on `comm` are in the scope.
 bool IsInScope(Rule rule, const Comm& comm);
 
 }  // namespace rollcall::shim::data

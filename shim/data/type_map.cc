@@ -137,7 +137,7 @@ void AddSubarray(const TypeContents& from, Runs* runs) {
   // 57 and 0xF.
   const bool rows_first = order == 0 || order == 56 || order == 0xC;
   if (!rows_first && order != 1 && order != 57 && order != 0xF) return runs->Fail();
-  // By increasing distance of neighbours in memory.
+  // Dimensions by increasing distance of neighbours in memory.
   int by_stride[kMaxDimensions];
   int64_t strides[kMaxDimensions];
   int64_t stride = from.types[0] == nullptr ? 0 : from.types[0]->extent;
@@ -166,8 +166,8 @@ void AddSubarray(const TypeContents& from, Runs* runs) {
   }
 }
 
-// Blocks of which each has its own length and place. The i-th has ints[1 + i] elements, or
-// ints[1] if all have the same length.
+// Adds blocks, each with its own length and place. Block i has ints[1 + i] elements, or ints[1] if
+// all blocks have the same length.
 void AddBlocks(TypeShape shape, const TypeContents& from, Runs* runs) {
   const bool one_length = shape == TypeShape::kIndexedBlock || shape == TypeShape::kHindexedBlock;
   const bool by_address = shape == TypeShape::kHindexed || shape == TypeShape::kHindexedBlock ||
@@ -238,7 +238,8 @@ const TypeMap* MakeTypeMap(TypeShape shape, const TypeContents& contents, int64_
 }
 
 const TypeMap* MakeTypeMap(const BasicTypeInfo& basic, uint64_t size, int64_t extent) {
-  // A pair is a C struct of two members (MPI 4.1, 6.9.4); a long double has 10 bytes of data.
+  // Types with gaps. A pair is a C struct of two members (MPI 4.1, 6.9.4); a long double has 10
+  // bytes of data.
   struct Parts {
     BasicType type;
     uint64_t first;
@@ -297,7 +298,7 @@ void CopyData(const TypedBuffer& buffer, uint64_t from, uint64_t length, void* t
   for (uint32_t run = low;;) {
     const uint64_t left = map.EndOf(run) - within;
     const uint64_t take = left < length ? left : length;
-    // As an integer: `base` may be nullptr.
+    // Computed as an integer, because `base` may be nullptr.
     const auto address =
         reinterpret_cast<uintptr_t>(buffer.base) + element * static_cast<uint64_t>(map.extent) +
         static_cast<uint64_t>(map.runs[run].offset) + (within - map.runs[run].start);

@@ -1,8 +1,8 @@
-// Where the data of a datatype is: its type map (MPI 4.1, 5.1), without the types.
+// The type map of a datatype (MPI 4.1, 5.1): where its data is, without the types of the elements.
 //
-// Type maps live as long as the process, and equal ones are shared: a request may outlive its
-// datatype. Their memory is bounded. Made at a datatype's first sight, which may allocate; used
-// without a lock by any thread.
+// A type map is made when a datatype is seen for the first time, which may allocate. It lives as
+// long as the process, because a request may outlive its datatype. Equal type maps are shared, and
+// their memory is bounded. Any thread uses them without a lock.
 #ifndef ROLLCALL_SHIM_DATA_TYPE_MAP_H_
 #define ROLLCALL_SHIM_DATA_TYPE_MAP_H_
 
@@ -13,14 +13,14 @@
 
 namespace rollcall::shim {
 
-// A piece of consecutive bytes. `start` is its place among the bytes of one element without gaps;
-// it ends where the next one starts.
+// A piece of consecutive bytes. `start` is the position of the piece among the data bytes of one
+// element, counted without gaps. The piece ends where the next one starts.
 struct TypeRun {
   int64_t offset = 0;  // in memory, from the element's address
   uint64_t start = 0;
 };
 
-// One element; the following ones are `extent` bytes apart.
+// One element. Consecutive elements are `extent` bytes apart.
 struct TypeMap {
   int64_t extent = 0;
   uint64_t bytes = 0;                          // of data
@@ -36,8 +36,8 @@ struct TypeMap {
   uint64_t EndOf(uint32_t run) const { return run + 1 < run_count ? runs[run + 1].start : bytes; }
 };
 
-// How a derived datatype was made: the combiners of MPI_Type_get_envelope, as far as their type
-// maps can be made here.
+// The constructor of a derived datatype: a combiner of MPI_Type_get_envelope. kOther: MakeTypeMap
+// does not support it.
 enum class TypeShape : uint8_t {
   kOther,
   kDup,
@@ -63,10 +63,10 @@ struct TypeContents {
   int type_count = 0;
 };
 
-// nullptr if there is none: an unknown shape or part, too many runs, no memory.
+// Returns nullptr if the shape or a part is unknown, if there are too many runs, or without memory.
 const TypeMap* MakeTypeMap(TypeShape shape, const TypeContents& contents, int64_t extent);
-// Of a predefined datatype. `size` and `extent` are the library's: if they are not those that its
-// representation should have, there is none.
+// For a predefined datatype. `size` and `extent` are the library's. Returns nullptr if they differ
+// from those of the type's usual representation.
 const TypeMap* MakeTypeMap(const BasicTypeInfo& basic, uint64_t size, int64_t extent);
 
 // Elements of a datatype in memory. `base` may be nullptr: MPI_BOTTOM.
@@ -78,8 +78,8 @@ struct TypedBuffer {
   uint64_t bytes() const { return count * map->bytes; }
 };
 
-// Copies `length` bytes of the data without gaps, from byte `from` of it on. The range must be in
-// the buffer. No allocation.
+// Copies `length` bytes of the buffer's data (counted without gaps), starting at byte `from`. The
+// range must be in the buffer. No allocation.
 void CopyData(const TypedBuffer& buffer, uint64_t from, uint64_t length, void* to);
 
 }  // namespace rollcall::shim

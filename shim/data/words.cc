@@ -1,11 +1,14 @@
-// The weighted sums are computed without multiplications, because SSE2, AVX2 and NEON have none of
-// 64 bits. With A += x, B += A, C += B for each of K words x(0) .. x(K-1), and m = K - k:
+// The weighted sums are computed without multiplications, because SSE2, AVX2 and NEON have no
+// 64-bit multiplication. For each of K words x(0) .. x(K-1), the loop does A += x, B += A, C += B.
+// With m = K - k, the results are:
 //   A = sum of x(k),  B = sum of m x(k),  C = sum of m(m+1)/2 x(k).
-// So 2C - B = sum of m^2 x(k). All three are polynomials in m, from which those in the index follow
-// (LanesToWords). A lane of a vector does this for every kLanes-th word.
+// Therefore 2C - B = sum of m^2 x(k). The sums that are weighted by the index follow from these,
+// because the index is a constant minus m (LanesToWords). A lane of a vector does this for every
+// kLanes-th word.
 //
-// Elements that are not finite are found by adding the lowest bit of the exponent to the exponent,
-// which carries into the place of the sign exactly if all of its bits are set.
+// An element is NaN or infinite if all bits of its exponent are set. The loop adds the lowest bit
+// of the exponent to the exponent: the addition carries into the place of the sign exactly if all
+// bits are set.
 #include "shim/data/words.h"
 
 #include <atomic>
@@ -23,7 +26,7 @@ static_assert(std::endian::native == std::endian::little);
 using Byte = unsigned char;
 constexpr size_t kWordBytes = sizeof(uint64_t);
 
-// Below this, the sums of the lanes cost more than the lanes save.
+// For shorter buffers, adding the lanes costs more than the lanes save.
 constexpr size_t kShortBytes = 128;
 
 // The exponents of a word's elements. All zero if there is nothing to look for.
@@ -103,12 +106,14 @@ struct Lanes {
   uint64_t carries[kLanes];
 };
 
-// Defines NAME(at, end, exponents, lanes), which reads the vectors of BYTES from `at` to `end`. It
-// is a macro because an attribute cannot depend on a template's argument. It is not inlined: g++
-// would keep the sums in memory, in the form in which LanesToWords() uses them.
+// Defines NAME(at, end, exponents, lanes), which reads vectors of BYTES bytes from `at` to `end`.
+// This is a macro because an attribute cannot depend on a template's argument. The function is not
+// inlined, because g++ would then keep the sums in memory, in the form in which LanesToWords() uses
+// them.
 //
-// There is one sum of each kind, so a step's addition waits for that of the step before. That is
-// one cycle on x86-64 and two on AArch64, and the operations of a step take about two.
+// There is one sum of each kind, so each addition waits for the addition of the step before. This
+// latency is one cycle on x86-64 and two on AArch64; the operations of a step take about two
+// cycles.
 #define ROLLCALL_DEFINE_STEPS(NAME, BYTES, ...)                                              \
   __VA_ARGS__ [[gnu::noinline]] void NAME(const Byte* at, const Byte* end,                   \
                                           const Exponents& exponents,                        \
@@ -135,8 +140,8 @@ struct Lanes {
 
 template <size_t kLanes>
 WordsRead LanesToWords(const Lanes<kLanes>& lanes, uint64_t steps, const Exponents& exponents) {
-  // The same trick over the lanes, backwards: with q = lane + 1, a1 is the sum of q a(q), a2 that
-  // of q(q+1)/2 a(q).
+  // The same sums over the lanes, from the last lane to the first. With q = lane + 1, a1 is the sum
+  // of q a(q), and a2 is the sum of q(q+1)/2 a(q).
   uint64_t a0 = 0, a1 = 0, a2 = 0, b0 = 0, b1 = 0, c0 = 0, exclusive = 0, carries = 0;
   for (size_t lane = kLanes; lane-- != 0;) {
     a0 += lanes.a[lane];

@@ -1,6 +1,6 @@
-// Reads words of a buffer: their fingerprint (proto/data_words.h), and whether a floating-point
-// element among them is NaN or infinite. Pure functions: no allocation, no lock, no state but the
-// choice of instructions, made once. Any thread; async-signal-safe.
+// Reads words of a buffer: computes their fingerprint (proto/data_words.h), and detects
+// floating-point elements that are NaN or infinite. No allocation, no lock. The only state is the
+// choice of instructions, which is made once. Any thread; async-signal-safe.
 #ifndef ROLLCALL_SHIM_DATA_WORDS_H_
 #define ROLLCALL_SHIM_DATA_WORDS_H_
 
@@ -15,7 +15,7 @@ namespace rollcall::shim {
 // The format of the elements, as far as it can be scanned.
 enum class Scan : uint8_t { kNone, kF16, kBf16, kF32, kF64 };
 
-// Complex types are scanned by their parts; types without a scan give kNone.
+// The scan of a complex type is that of its parts. Types that are not scanned have kNone.
 Scan ScanOf(TypeClass type_class);
 // Bytes of an element; 8 for kNone.
 uint32_t BytesOf(Scan scan);
@@ -26,7 +26,7 @@ struct WordsRead {
 };
 
 // Reads `bytes` at any address; the last word is padded with zeros. With `scan`, `bytes` is a
-// multiple of the element's.
+// multiple of the element's size.
 WordsRead ReadWords(const void* data, size_t bytes, Scan scan);
 
 // How many of the `bytes` / BytesOf(scan) elements are NaN, how many are infinite, and the first of
