@@ -1,4 +1,4 @@
-// The parameters of an NCCL or CUDA function, after their roles (roles.h) have assigned them.
+// The parameters of an NCCL or CUDA function, as assigned by their roles (roles.h).
 #ifndef ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
 #define ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
 

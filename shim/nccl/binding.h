@@ -1,9 +1,11 @@
-// How a wrapper of NCCL or CUDA finds its real function.
+// Finds the real function of a wrapper of NCCL or CUDA.
 //
-// Programs bind NCCL in three ways that lead here: linked (the shim's symbol is first, the real one
-// is next), linked by an object that was loaded with RTLD_LOCAL (the real one is in that object's
-// scope), and by dlopen and dlsym (dlsym_wrap.cc returns the wrapper, and knows the real function
-// from then on).
+// Programs bind NCCL in three ways that lead to a wrapper:
+//   - linked: the shim's symbol is first, the real one is next
+//   - linked by an object that was loaded with RTLD_LOCAL: the real symbol is in that object's
+//   scope
+//   - dlopen and dlsym: dlsym_wrap.cc returns the wrapper, and stores the real function that dlsym
+//     found
 #ifndef ROLLCALL_SHIM_NCCL_BINDING_H_
 #define ROLLCALL_SHIM_NCCL_BINDING_H_
 
@@ -29,9 +31,10 @@ struct Target {
   void* Find(const void* caller);
 };
 
-// Returns the wrapper to use for `name` if dlsym found `real`. Returns nullptr if there is no such
-// wrapper, or if it is already bound to another copy of the function: the copy that was bound first
-// keeps the wrapper, and calls of the second one are not recorded. Any thread; no lock.
+// Returns the wrapper that dlsym has to return for `name` if it found `real`. Returns nullptr if
+// there is no such wrapper, or if the wrapper is already bound to another copy of the function. The
+// copy that was bound first keeps the wrapper; calls of a second copy are not recorded. Any thread;
+// no lock.
 void* WrapperFor(const char* name, void* real);
 // True if `address` is the wrapper named `name`.
 bool IsWrapper(const char* name, const void* address);
@@ -39,7 +42,7 @@ bool IsWrapper(const char* name, const void* address);
 bool MayHaveWrapper(const char* name);
 
 // NCCL as a Library, for the guard of call.cc. The guard needs the range of NCCL's code, which is
-// known from the first communicator on.
+// known after the first communicator was created.
 Library* NcclLibrary();
 void SetNcclCode(const void* function);
 bool IsInsideNccl(const void* address);

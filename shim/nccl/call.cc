@@ -32,7 +32,7 @@ constinit Target g_user_rank{"pncclCommUserRank", nullptr};
 constinit Target g_device{"pncclCommCuDevice", nullptr};
 constinit Target g_version{"pncclGetVersion", nullptr};
 
-// The handle that the library wrote; 0 if it has not (yet).
+// The handle that the library wrote; 0 if it has not written one (yet).
 uint64_t LoadHandle(const void* place) {
   return place == nullptr ? 0 : LoadAcquire(static_cast<const uint64_t*>(place));
 }
@@ -47,7 +47,7 @@ bool QueryRank(uint64_t handle, const void* caller, int32_t* rank, int32_t* size
          user_rank(comm, rank) == kSuccess;
 }
 
-// -1 if the library does not provide it.
+// Returns the communicator's CUDA device; -1 if the library does not provide it.
 int QueryDevice(uint64_t handle, const void* caller) {
   int device = -1;
   const auto ask = Query<IntQuery>(&g_device, caller);
@@ -102,7 +102,8 @@ void FinishCreationAs(const Pending& pending, uint64_t handle, bool failed) {
   }
 }
 
-// The handle is available at once; the communicator exists when NCCL tells the application so.
+// NCCL has written the handle, but the communicator exists only when NCCL reports that to the
+// application.
 void DeferCreation(const Pending& pending) {
   const uint64_t handle = LoadHandle(pending.handle_at);
   if (handle == 0) return FinishCreationAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
@@ -128,7 +129,7 @@ void FinishCreationOrWait(Call* call, const Pending& pending, int result) {
   }
 }
 
-// What a call's arguments say about the communicator that it creates.
+// The identity of the communicator that a call creates, from the call's arguments.
 struct Identified {
   Creation creation;
   NcclIdentity identity;
@@ -145,8 +146,8 @@ bool IsIn(int32_t rank, const int* list, int count) {
   return false;
 }
 
-// The members are the parent's without the excluded ones, in the same order. Excluded ranks make no
-// call, so the parent's counter must not count it.
+// The members are the parent's members without the excluded ones, in the same order. Excluded ranks
+// make no call, so the parent's counter must not count the call.
 Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
   constexpr int32_t kMaxRanks = 1 << 16;
   Identified made{{.operation = call.info->operation, .parent = parent}, {}};
@@ -167,8 +168,8 @@ Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
   return made;
 }
 
-// Members of the parent know the parent, joining ranks know the unique id, and the rank that
-// created the id knows both: its parent_sequence is the key of the joining ranks.
+// Members of the parent know the parent, and joining ranks know the unique id. The rank that
+// created the id knows both: its parent_sequence is the key that the joining ranks use.
 Identified Grown(const Call& call, const Comm* parent, const Arguments& a) {
   const uint64_t joined = a.unique_id_at == nullptr
                               ? 0
@@ -208,7 +209,7 @@ void BeginInit(Call* call, const Arguments& a) {
   calls::WriteRecord(call, ring::kCollectiveRing);
 }
 
-// All members are devices of this process: no other process takes part.
+// All members are devices of this process; no other process takes part.
 void EndInitAll(const Arguments& a, const void* caller) {
   const auto* handles = static_cast<const uint64_t*>(a.new_comms);
   const uint64_t key = Mix64(g_process.header->process_id_random[0], NextLaunch());
@@ -294,12 +295,12 @@ void EndGroup(Call* call, int result) {
   for (uint32_t i = 0; result == kInProgress && i < group.asynchronous_count(); ++i) {
     AwaitLaunch(group.asynchronous(i), group.launch());
   }
-  // A simulated end launches nothing; what a failed end launched is unknown.
+  // A simulated end launches nothing. It is unknown what a failed end has launched.
   const bool simulated = call->info->operation == Operation::kNcclGroupSimulateEnd;
   const bool launched = result == kSuccess && !simulated;
   if (!group.End(call->log, !simulated)) return;
-  // The operations of a simulated group were numbered when they were called, and other ranks need
-  // not simulate.
+  // The operations of a simulated group have numbers already, although other ranks need not
+  // simulate the group. The numbers of these members then prove nothing.
   for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
     if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).member);
   }
@@ -333,7 +334,8 @@ bool Stops(const Call& call, const Arguments& a) {
          (operation == Operation::kNcclCommShrink && (a.flags & kShrinkAbort) != 0);
 }
 
-// Records that the operations so far were stopped: they are incomplete, and no rank waits for them.
+// Records that the operations up to now were stopped: they are incomplete, and no rank waits for
+// them.
 void NoteStopped(const Comm* comm) {
   if (comm != nullptr) StoreRelease(&comm->entry->stopped_launch, LastLaunch());
 }
@@ -351,8 +353,8 @@ bool WaitsForEvent(Operation operation) {
          operation == Operation::kcuEventQuery;
 }
 
-// Stores the launch and the stream that it waits for in the record, even if the record is not
-// written.
+// Stores the launch and the stream that the call waits for in call->record, even if the record is
+// not written: EndHostCall needs them.
 void BeginHostCall(Call* call, const Arguments& a) {
   ring::Record& record = call->record;
   // Operations in an open group of this thread are on no stream yet.
@@ -483,7 +485,7 @@ void Begin(Call* call, Arguments* arguments) {
 
 void End(Call* call, const Arguments& arguments, int result) {
   if (result == kInProgress) StopMarks("a communicator is non-blocking");
-  // A CUDA error is returned to the program; it says nothing about the recorded operations.
+  // A CUDA error is returned to the program. It is no error of a recorded operation.
   const bool error = Failed(result) && !IsCuda(call->info->kind);
   if (!calls::ReopenBracket(call, error ? result : kSuccess)) return;
   EndByKind(call, arguments, result);

@@ -1,5 +1,5 @@
 // The work before and after every wrapped NCCL function, and every wrapped CUDA function by which a
-// host waits for a device. The guard, the table of open calls and the log are shared with MPI calls
+// host waits for a device. These calls use the same guard, table of open calls and log as MPI calls
 // (shim/call.h).
 #ifndef ROLLCALL_SHIM_NCCL_CALL_H_
 #define ROLLCALL_SHIM_NCCL_CALL_H_

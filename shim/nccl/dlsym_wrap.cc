@@ -1,7 +1,7 @@
-// The exported dlsym, by which programs that load NCCL themselves are recorded (JAX, vLLM, SGLang,
-// XGBoost, ctypes). If `name` has a wrapper and the handle leads to a real function, it returns the
-// wrapper. Everything else is passed on by a tail jump, because with RTLD_NEXT and RTLD_DEFAULT the
-// result depends on dlsym's return address.
+// The exported dlsym. It makes it possible to record programs that load NCCL themselves (JAX, vLLM,
+// SGLang, XGBoost, ctypes). If `name` has a wrapper and the real dlsym finds a function for the
+// handle, dlsym returns the wrapper. All other calls are passed on by a tail jump, because with
+// RTLD_NEXT and RTLD_DEFAULT the result depends on dlsym's return address.
 //
 // x86-64 and AArch64 only: on other processors dlsym is not wrapped, and such programs are not
 // recorded.
@@ -36,8 +36,9 @@ extern "C" {
 // Read by the stub below. Set before its first use, always to the same value.
 __attribute__((visibility("hidden"))) void* rollcall_real_dlsym = nullptr;
 
-// Returns the wrapper to use; nullptr: pass the call on to the real dlsym; kAbsent: the name is not
-// found. The second look-up by the tail jump leaves dlerror() as the program expects it.
+// Returns the wrapper that dlsym has to return; nullptr to pass the call on to the real dlsym;
+// kAbsent if dlsym has to return a null pointer. When the call is passed on, the second look-up by
+// the tail jump sets dlerror() as the program expects it.
 __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, const char* name) {
   using namespace rollcall::shim;  // NOLINT
   if (__builtin_expect(__atomic_load_n(&rollcall_real_dlsym, __ATOMIC_ACQUIRE) == nullptr, 0)) {
@@ -51,8 +52,9 @@ __attribute__((visibility("hidden"), used)) void* RollcallLookUp(void* handle, c
   void* found = real(handle, name);
   if (found == nullptr) return nullptr;
   if (!nccl::IsWrapper(name, found)) return nccl::WrapperFor(name, found);
-  // In the global scope, the wrapper itself is found. A program that checks whether its NCCL has a
-  // function must get the answer for its NCCL.
+  // The real dlsym has found the wrapper itself, in the global scope. A program that checks whether
+  // its NCCL has a function must get the answer for its NCCL, so the name is absent if there is no
+  // next function.
   return real(RTLD_NEXT, name) == nullptr ? kAbsent : nullptr;
 }
 

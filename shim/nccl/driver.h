@@ -1,7 +1,7 @@
-// The functions of the CUDA driver that the shim itself calls: those of the libcuda that the
-// application has loaded. Never linked, and never loaded by the shim.
+// The functions of the CUDA driver that the shim itself calls. They are those of the libcuda that
+// the application has loaded: the shim is not linked with libcuda and never loads it.
 //
-// No CUDA prototypes: cuda.h is not needed. tests/shim/abi compares them with it.
+// The types do not come from cuda.h, which is not needed. tests/shim/abi compares them with cuda.h.
 #ifndef ROLLCALL_SHIM_NCCL_DRIVER_H_
 #define ROLLCALL_SHIM_NCCL_DRIVER_H_
 
@@ -16,8 +16,8 @@
 namespace rollcall::shim::nccl {
 
 // X(member, name exported by the driver, parameters...). Result 0 is success. The names are those
-// to which cuda.h's macros expand: without its suffix, cuStreamWriteValue32 is an interface that
-// drivers refuse unless an option of their kernel module is set.
+// to which cuda.h's macros expand. Without its suffix, cuStreamWriteValue32 is an older interface,
+// which drivers refuse unless an option of their kernel module is set.
 #define ROLLCALL_DRIVER(X)                                                                  \
   X(is_capturing, "cuStreamIsCapturing", void* stream, int* status)                         \
   X(current_context, "cuCtxGetCurrent", void** context)                                     \
@@ -54,8 +54,8 @@ extern std::atomic<bool> g_driver_found;
 bool FindDriverCode(CodeRange* range);
 
 // True if operations that the calling thread now enqueues on `stream` (device_streams.h) are
-// captured into a graph instead; false if unknown. NCCL makes the same query for every stream, so
-// this adds nothing that could block or break a capture.
+// captured into a graph instead. False if this is unknown. NCCL makes the same query for every
+// stream, so this query adds nothing that could block or break a capture.
 bool IsCaptured(uint64_t stream);
 
 }  // namespace rollcall::shim::nccl

@@ -58,8 +58,8 @@ bool Group::End(ThreadLog* log, bool launches) {
   if (depth_ == 0) return false;
   --depth_;
   if (depth_ == 0) {
-    // Must precede publishing the depth: a reader takes operations that are in no open group and
-    // were not launched for rejected ones.
+    // Must precede publishing the depth: a reader takes an operation for rejected if it is in no
+    // open group and was not launched.
     for (uint32_t i = 0; launches && i < slot_count_; ++i) MarkEnqueued(slots_[i], launch_);
     operations_ = 0;
   }
@@ -77,8 +77,8 @@ void Group::AddOperation(ThreadLog* log, uint32_t slot) {
   ++operations_;
   bool known = slot == kNoSlot;
   for (uint32_t i = 0; i < slot_count_; ++i) known |= slots_[i] == slot;
-  // If the group has more streams than slots, an operation counts as launched too early, which is
-  // better than never.
+  // If the group has more streams than slots, an operation counts as launched before the group's
+  // end. That is better than never.
   if (!known && slot_count_ == kMaxSlots) MarkEnqueued(slot, launch_);
   if (!known && slot_count_ < kMaxSlots) slots_[slot_count_++] = slot;
   Publish(log);

@@ -10,8 +10,9 @@
 
 namespace rollcall::shim::nccl {
 
-// A communicator whose handle the library has not written yet. `comm` is null if its rank and size
-// are not known yet either (a split): then `creation` and `colour` describe it.
+// A communicator whose handle the library has not written yet. `comm` is null if the rank and size
+// are not known yet either (a split); in that case `creation` and `colour` describe the
+// communicator.
 struct Pending {
   Comm* comm = nullptr;
   const void* handle_at = nullptr;
@@ -20,8 +21,8 @@ struct Pending {
   int32_t colour = 0;
 };
 
-// Counts open groups of a process that is not recorded yet: its first communicators are often
-// created in a group that was opened before. `change` is 1 or -1.
+// Counts the open groups of a thread while the process is not recorded yet: the first communicators
+// are often created in a group, which was opened before recording started. `change` is 1 or -1.
 void CountUnrecordedGroup(int change);
 
 class Group {
@@ -34,8 +35,8 @@ class Group {
   uint64_t launch() const { return launch_; }
 
   void Start(ThreadLog* log, uint32_t call_path);
-  // Ends one level. True if it was the outermost: then its operations have been launched, unless
-  // `launches` is false (a simulated end).
+  // Ends one level. Returns true if it was the outermost level: the group's operations are launched
+  // then, unless `launches` is false (a simulated end).
   bool End(ThreadLog* log, bool launches);
   // For a group that NCCL itself opened around one operation.
   void SetAlone(bool alone) { alone_ = alone; }

@@ -7,8 +7,9 @@
 namespace rollcall::shim::nccl::kernels {
 namespace {
 
-// number << 24 | channels << 16 | started << 8 | stopped. All changing fields are in one word, so
-// that no event is counted for another collective that has taken the cell since.
+// The state word: number << 24 | channels << 16 | started << 8 | stopped. All fields that change
+// are in one word, so that an event is never counted for a later collective that has taken the
+// cell.
 constexpr unsigned kNumberShift = 24, kChannelShift = 16, kStartedShift = 8;
 constexpr uint64_t kCountMask = 0xff;
 
@@ -79,7 +80,8 @@ void ChannelStopped(uint64_t number) {
   uint64_t now = 0;
   if (!Count(number, 1, &now) || slot == kNoSlot || StoppedIn(now) != StartedIn(now)) return;
   SetRunning(slot, 0);
-  // The work of one launch is one kernel, or several kernels in stream order.
+  // The work of one launch is one kernel, or several kernels in stream order. If other operations
+  // belong to the launch, only the launches before it are known to be complete.
   if (StoppedIn(now) == ChannelsIn(now)) MarkCompleted(slot, alone ? launch : launch - 1);
 }
 

@@ -1,6 +1,6 @@
-// Collectives on the device, as NCCL's profiler reports them channel by channel: a collective is
-// complete when all its channels have stopped. The resulting GpuProgress is a lower bound: an
-// operation that is not tracked is never taken for complete.
+// Tracks collectives on the device. NCCL's profiler reports them channel by channel: a collective
+// is complete when all its channels have stopped. The resulting GpuProgress is a lower bound,
+// because an operation that is not tracked never counts as complete.
 //
 // Thread safety: any thread; no lock, no allocation.
 #ifndef ROLLCALL_SHIM_NCCL_KERNELS_H_
@@ -17,12 +17,12 @@ struct Collective {
   uint32_t channels;  // 0: not known yet
 };
 
-// Tracks a collective and returns its number, not 0. Only a limited number of collectives is
-// tracked: the oldest are dropped.
+// Starts to track a collective. Returns its number, which is not 0. A limited number of collectives
+// is tracked: the oldest are dropped.
 uint64_t Add(const Collective& collective);
-// False if it is no longer tracked.
+// False if the collective is no longer tracked.
 bool SetChannels(uint64_t number, uint32_t channels);
-// After a channel's start was reported, it is running until its stop is reported.
+// A channel's start was reported: the collective is running until the channel's stop is reported.
 bool ChannelStarted(uint64_t number);
 void ChannelStopped(uint64_t number);
 

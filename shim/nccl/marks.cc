@@ -22,7 +22,7 @@ void* g_context = nullptr;
 // Held while a mark is made: protects the variables below.
 constinit SpinLock g_busy;
 constexpr uint32_t kGroups = kMarkCells / kMarksPerStream;
-uint32_t g_next[kGroups] = {};  // where the search in each group of cells starts
+uint32_t g_next[kGroups] = {};  // the cell of each group where the search starts
 uint32_t g_slot_of_cell[kMarkCells] = {};
 uint32_t g_number = 0;
 
@@ -32,7 +32,7 @@ bool IsOutstanding(const ring::Mark& cell) {
   return __atomic_load_n(&cell.written, __ATOMIC_ACQUIRE) != cell.number;
 }
 
-// While it exists, no driver call of this thread invalidates a capture of any thread.
+// While an object exists, no driver call of this thread invalidates a capture of any thread.
 class RelaxedCaptureMode {
  public:
   RelaxedCaptureMode() { g_driver.exchange_capture_mode(&mode_); }
@@ -62,8 +62,8 @@ const char* Register() {
   return nullptr;
 }
 
-// Finds a free cell in the slot's group of cells; kMarkCells if there is none. Groups keep a stream
-// that does not progress from using up the cells of other streams.
+// Finds a free cell in the slot's group of cells; kMarkCells if there is none. Because of the
+// groups, a stream that does not progress cannot use up the cells of all other streams.
 uint32_t FindCell(uint32_t slot) {
   constexpr uint32_t kTries = 4;
   const uint32_t group = slot % kGroups;
@@ -124,8 +124,8 @@ bool Write(uint32_t slot, uint64_t launch) {
   return false;
 }
 
-// Launches were enqueued out of order: a mark behind a later launch does not prove that an earlier
-// one, enqueued after the mark, is complete.
+// Launches were enqueued out of order. A mark after launch 8 does not prove that launch 7 is
+// complete if launch 7 was enqueued after that mark.
 void DropMarksOf(uint32_t slot) {
   StopMarks("launches overtake each other");
   for (uint32_t i = 0; i < kMarkCells; ++i) {

@@ -1,5 +1,5 @@
-// Records operations that NCCL enqueues on a stream: called by the wrappers (call.cc), and by
-// NCCL's own profiler events (profiler_events.cc) if its functions cannot be wrapped.
+// Records operations that NCCL enqueues on a stream. Called by the wrappers (call.cc) or, if NCCL's
+// functions cannot be wrapped, for its profiler events (profiler_events.cc).
 #ifndef ROLLCALL_SHIM_NCCL_OPERATIONS_H_
 #define ROLLCALL_SHIM_NCCL_OPERATIONS_H_
 
@@ -14,7 +14,7 @@
 
 namespace rollcall::shim::nccl {
 
-// Data of an operation that is not in its arguments.
+// Facts about an operation that are not in its arguments.
 struct Placed {
   Comm* comm = nullptr;   // null: unknown
   bool captured = false;  // captured into a graph: it is on no stream and matches nothing now
@@ -32,8 +32,8 @@ inline void RecordOperation(Call* call, const Arguments& a, const Placed& placed
   const InternedPath path = placed.path != nullptr ? *placed.path : CurrentCallPath(call->frame);
   SetCallPath(&record, path);
   const bool message = call->info->rule == Rule::kP2p;
-  // Operations and launches share a counter: the operations of a group have numbers between the
-  // group's launch number and the next launch number.
+  // Operations and launches share a counter: a group's operations have numbers between the launch
+  // number of the group and the next launch number.
   record.request = NextLaunch();
   record.detail = placed.launch != 0 ? placed.launch : record.request;
   record.detail2 = a.stream;

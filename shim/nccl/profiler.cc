@@ -1,5 +1,5 @@
-// librollcall.so as NCCL's profiler plugin (NCCL_PROFILER_PLUGIN): one table for each version of
-// the interface; NCCL looks for the newest first. Every callback returns success.
+// librollcall.so as NCCL's profiler plugin (NCCL_PROFILER_PLUGIN). It exports one table for each
+// version of the interface; NCCL looks for the newest first. Every callback returns success.
 #include "shim/nccl/profiler_abi.h"
 
 #ifndef ROLLCALL_NO_EXPORTS

@@ -4,9 +4,9 @@
 // src/include/plugin/nccl_profiler.h (NCCL 2.23 to 2.31). tests/shim/nccl/profiler_abi_test.cc has
 // the offsets as numbers.
 //
-// An event's descriptor is a type, its parent's handle, the rank, and a union with one struct per
-// event type. Only the types that are used are here; their structs begin as NCCL's do and omit
-// unused fields at the end.
+// An event's descriptor has a type, the handle of the event's parent, the rank, and a union with
+// one struct per event type. Only the event types that the shim uses are defined here. Their
+// structs begin with the fields of NCCL's and omit unused fields at the end.
 #ifndef ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 #define ROLLCALL_SHIM_NCCL_PROFILER_ABI_H_
 
@@ -21,7 +21,7 @@ enum : uint64_t {
   kColl = 1 << 1,   // a collective on its way to the device
   kP2p = 1 << 2,
   kKernelChannel = 1 << 6,  // a channel's part of a kernel: its start and stop are reported
-  kGroupApi = 1 << 8,       // since 5: from a group's first operation to its outermost end
+  kGroupApi = 1 << 8,       // since version 5: from a group's first operation to its outermost end
   kCollApi = 1 << 9,        // the call, in the caller's thread
   kP2pApi = 1 << 10,
 };

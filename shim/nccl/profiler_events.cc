@@ -62,7 +62,7 @@ Context* Take() {
 
 void Identify(Context* context, const Identity& identity) {
   if (identity.hash == 0) return;
-  // If the size is unknown, it cannot be determined which members are missing from the creation.
+  // If the size is unknown, members that are missing from the creation cannot be found.
   const Creation creation{.operation =
                               identity.size > 0 ? Operation::kNcclCommInitRank : Operation::kNone};
   const NcclIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
@@ -73,11 +73,11 @@ void Identify(Context* context, const Identity& identity) {
   }
 }
 
-// --- what comes too late or not at all -----------------------------------------------------------
+// --- events that are late or missing -------------------------------------------------------------
 
-// Up to version 4, NCCL reports what is launched. If CUDA graphs are alive, or launches block, it
-// reports from a thread of the driver and on some ranks only (hostStreamPlanTask in NCCL's
-// src/enqueue.cc): then the counts are meaningless.
+// Up to version 4, NCCL reports operations when they are launched. If CUDA graphs are alive, or
+// launches block, it reports them from a thread of the driver and on some ranks only
+// (hostStreamPlanTask in NCCL's src/enqueue.cc). The counts are meaningless then.
 std::atomic<bool> g_unreliable{false};
 
 ROLLCALL_COLD void GiveUp(const char* why) {
@@ -107,7 +107,8 @@ const char* DistrustReason(CallerFrame frame) {
 
 // --- records -------------------------------------------------------------------------------------
 
-// Treats an event of NCCL as a call of the program: runs `act` where a record may be written.
+// Treats an event of NCCL as a call of the program: runs `act` inside the bracket of a call, where
+// a record may be written.
 template <typename Act>
 void AsCall(const Caller& caller, Operation operation, const Act& act) {
   if (!Recording()) return;
@@ -127,8 +128,8 @@ Arguments ArgumentsOf(const Called& called) {
   return a;
 }
 
-// A stream number for operations whose stream is unknown: one per communicator, whose operations
-// NCCL keeps in order. No real stream has such a handle.
+// A stream number for operations whose stream is unknown. There is one number per communicator,
+// because NCCL keeps the operations of a communicator in order. No real stream has such a handle.
 uint64_t StreamOf(const Comm& comm) { return uint64_t{1} << 63 | comm.uid; }
 
 void Enqueue(uint32_t slot, uint64_t launch) {
@@ -139,7 +140,8 @@ void Enqueue(uint32_t slot, uint64_t launch) {
 
 // --- messages that wait for their group's end ----------------------------------------------------
 
-// A ring of cells. A message whose cell was overwritten by a later one is lost, and counted.
+// A ring of cells. If a later message has overwritten the cell of a message, the message is lost,
+// and counted.
 struct Waiting {
   std::atomic<uint64_t> number;
   uint64_t stream;
@@ -209,7 +211,7 @@ uint64_t BeginGroup(const Context*, const Caller& caller, bool alone) {
   uint64_t launch = 0;
   AsCall(caller, Operation::kNcclGroupStart, [&](Call* call) {
     Group& group = Group::Of(call->log);
-    // NCCL reports outermost groups only: the end of a group that is still open was not reported.
+    // NCCL reports outermost groups only. If a group is still open here, its end was not reported.
     while (NcclLibrary()->core_end == 0 && group.open()) group.End(call->log, true);
     group.Start(call->log, CurrentCallPath(call->frame).id);
     group.SetAlone(alone);

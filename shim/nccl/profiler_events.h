@@ -1,11 +1,11 @@
 // Records made from NCCL's profiler events, for a statically linked or hidden NCCL, whose functions
 // cannot be wrapped. profiler.cc is the plugin that receives the events.
 //
-// NCCL calls all of this in the middle of its work: nothing blocks, allocates or fails. An NCCL
-// whose functions are wrapped is not recorded a second time: Open() then returns no context.
+// NCCL calls these functions in the middle of its work: no function blocks, allocates or fails. An
+// NCCL whose functions are wrapped is not recorded a second time: Open() returns no context for it.
 //
-// Handles, which NCCL stores and passes back, are numbers and not pointers; 0: no further events of
-// it are wanted. Thread safety: any thread.
+// Handles are numbers, not pointers. NCCL stores them and passes them back. Handle 0 means that no
+// further events of this object are wanted. Thread safety: any thread.
 #ifndef ROLLCALL_SHIM_NCCL_PROFILER_EVENTS_H_
 #define ROLLCALL_SHIM_NCCL_PROFILER_EVENTS_H_
 
@@ -42,18 +42,19 @@ struct Context;  // one communicator of one rank
 
 // `version` is the interface's. Returns null if this communicator is not to be recorded.
 Context* Open(const Caller& caller, int version, const Identity& identity);
-// NCCL frees the communicator, by destroy or abort; which one is unknown. All operations enqueued
-// on it count as complete, as ncclCommDestroy waits for them; an abort then leads to no finding.
+// NCCL frees the communicator, by destroy or by abort. It does not report which. All operations
+// that were enqueued on the communicator count as complete, because ncclCommDestroy waits for them.
+// An abort therefore leads to no finding.
 void Close(Context* context);
 // True if devices are to report when work starts and completes (ROLLCALL_GPU=marks).
 bool WantsKernels();
 
 // --- since version 5: the calls, in the caller's thread ------------------------------------------
 
-// An outermost group begins with its first operation. An ungrouped operation is a group of its own
-// (`alone`).
+// An outermost group begins with its first operation. NCCL also reports a group for an operation
+// outside a group; `alone` is true for it.
 uint64_t BeginGroup(const Context* context, const Caller& caller, bool alone);
-// The outermost end of the group, before anything is launched. May be called twice.
+// The outermost end of the group is reached; nothing is launched yet. May be called twice.
 void EndGroup(uint64_t group, const Caller& caller);
 uint64_t Collective(Context* context, const Caller& caller, const Called& called);
 // The peer is unknown here; MessageLaunched provides it.
@@ -63,7 +64,7 @@ void MessageLaunched(Context* context, const Caller& caller, uint64_t message,
 // The collective is launched on this many channels.
 uint64_t CollectiveLaunched(uint64_t collective, uint32_t channels);
 
-// --- up to version 4: what goes to the device, without its stream --------------------------------
+// --- up to version 4: operations that go to the device, without their stream ---------------------
 
 uint64_t BeginKernel();
 // `channels` 0: unknown.

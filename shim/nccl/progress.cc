@@ -12,8 +12,8 @@ namespace {
 std::atomic<uint64_t> g_launches{0};
 constinit SpinLock g_lock;  // a new entry only
 
-// Few events are in use at a time. If a program uses more, some waits prove nothing; progress is
-// never overestimated.
+// Few events are in use at a time. If a program uses more than the table holds, some waits prove
+// nothing. Progress is never overestimated.
 constexpr uint32_t kEvents = 4096;
 struct EventEntry {
   std::atomic<uint64_t> event;
@@ -142,9 +142,9 @@ void MarkAllComplete(uint64_t launch) {
   for (uint32_t i = 0; i < used; ++i) Complete(&Table()[i], launch);
 }
 
-// Two events that share a cell overwrite each other. A reader that finds the same event before and
-// after has read both words of that event, or of a later recording of it; the latter happens only
-// if the program has a race.
+// Two events that share a cell overwrite each other. A reader reads the cell's event before and
+// after the other two words. If the event is the same, both words belong to this event, or to a
+// later recording of the event; the latter happens only if the program has a race.
 void StoreEvent(uint64_t event, const EventMark& mark) {
   if (event == 0) return;
   EventEntry& cell = g_events[Mix64(event, 0xe7) % kEvents];

@@ -1,10 +1,10 @@
-// The progress of devices with their enqueued work, as far as the host knows it:
-// ring::GpuProgress.
+// The progress of devices with their enqueued work, as far as the host knows it: ring::GpuProgress.
 //
-// This code enqueues nothing and queries nothing of CUDA. When the application waited for a stream,
-// an event or the device, or queried one and it was complete, everything launched on it before is
-// complete. This cannot make a job hang. The drawback: if the host never waits, the progress stays
-// unknown (kNone). marks.h is the alternative.
+// This code enqueues nothing and queries nothing of CUDA, so it cannot make a job hang. It observes
+// the application. When the application has waited for a stream, an event or the device, or has
+// queried it and it was complete, everything that was launched on it before is complete. The
+// drawback: if the host never waits, the progress stays unknown (kNone). marks.h is the
+// alternative.
 //
 // Thread safety: any thread; no lock except for a member's first use of a stream. No allocation.
 #ifndef ROLLCALL_SHIM_NCCL_PROGRESS_H_
@@ -20,7 +20,7 @@ namespace rollcall::shim::nccl {
 
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// The ring's number for the stream that the thread of this log uses by `handle`.
+// The number in the ring of the stream that the thread of this log denotes by `handle`.
 inline uint64_t StreamNumber(const ThreadLog& log, uint64_t handle) {
   if (__builtin_expect(handle != ring::kPerThreadStream, 1)) return handle;
   return ring::OwnStream(log.index, log.entry->incarnation);
@@ -39,7 +39,7 @@ bool MarkEnqueued(uint32_t slot, uint64_t launch);
 // Sets whether the device itself will report completion of the launch that was enqueued last.
 void SetDeviceReports(uint32_t slot, bool reports);
 void RaiseCompleted(uint32_t slot, uint64_t launch);
-// The device is known to have completed `launch`, as if a host had waited for it.
+// The device is known to have completed `launch`. The effect is that of a host's wait for it.
 void MarkCompleted(uint32_t slot, uint64_t launch);
 // Sets the launch that is known to run on the device now; 0: none.
 void SetRunning(uint32_t slot, uint64_t launch);
@@ -48,8 +48,8 @@ void CompleteAll(uint32_t member);
 
 // True if anything was ever enqueued.
 bool AnythingEnqueued();
-// True if anything enqueued is not known to be complete, or if operations were captured into a CUDA
-// graph, which may be running at any time.
+// True if an enqueued launch is not known to be complete, or if operations were captured into a
+// CUDA graph, because a graph may be running at any time.
 bool AnythingOutstanding();
 // Everything launched up to `launch` is complete, on this stream or on all streams.
 void MarkStreamComplete(uint64_t stream, uint64_t launch);

@@ -36,7 +36,7 @@ bool Reduces(Operation operation) {
          operation == Operation::kNcclReduceScatter;
 }
 
-// Operations that only move data match by bytes: 4 floats match 4 ints.
+// Operations that only move data are compared by bytes: 4 floats match 4 ints.
 uint64_t SignatureOf(Operation operation, const BasicTypeInfo& type, uint64_t count) {
   if (type.number == 0) return 0;
   if (Reduces(operation)) return UniformSignature(static_cast<uint32_t>(type.type_class), count);

@@ -1,4 +1,4 @@
-// Work at the creation of a process' first communicator, called by wrappers and profiler events.
+// The work when a process creates its first communicator. Called by wrappers and profiler events.
 #ifndef ROLLCALL_SHIM_NCCL_START_H_
 #define ROLLCALL_SHIM_NCCL_START_H_
 
@@ -6,9 +6,9 @@
 
 namespace rollcall::shim::nccl {
 
-// Takes a second clock anchor. A reader needs two anchors with some distance in time to convert
-// ticks (ring_format.md), and a rank that hangs in its first initialisation takes no later one.
-// Takes 150 us, less than any initialisation.
+// Takes a second clock anchor. To convert ticks, a reader needs two anchors with some distance in
+// time (ring_format.md). A rank that hangs in its first initialisation would take no later anchor.
+// Waits until 150 us after the first anchor, which is less than any initialisation takes.
 void SetClock();
 
 // Sets the world's rank and size from the first communicator, unless the launcher provided them.

@@ -22,14 +22,15 @@ struct AwaitedLaunch {
 
 constinit AwaitedCreation g_creations[kMax];
 constinit AwaitedLaunch g_launches[kMax];
-// Used entries of both tables. Also read without the lock, to see whether there are any.
+// Number of used entries of both tables. Also read without the lock, to test whether there are any.
 std::atomic<uint32_t> g_used{0};
-// A launch for which the table had no room, 0: none. From this launch on, a host's waits prove
-// nothing, which is rare and safe.
+// A launch for which the table had no room; 0: none. From this launch on, a host's waits prove
+// nothing. This is rare and safe.
 std::atomic<uint64_t> g_lost_launch{0};
 constinit SpinLock g_lock;
 
-// The application queries a split by the new communicator or by the parent.
+// True if a query with `handle` is about this creation. The application may query a split by the
+// new communicator or by the parent.
 bool IsAbout(const AwaitedCreation& awaited, uint64_t handle) {
   const Comm* parent = awaited.pending.creation.parent;
   return awaited.handle == handle || (parent != nullptr && parent->handle == handle);

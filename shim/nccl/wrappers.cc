@@ -1,7 +1,8 @@
-// The exported functions, all generated from proto/nccl_functions.def, cuda_functions.def and
-// cuda_forms.def. Each NCCL function is exported as ncclX and pncclX, since applications call the
-// former and tools the latter; a depth guard counts each call once. The wrappers are uniform: the
-// differences between functions are in their kinds (call.cc).
+// The exported functions of NCCL and CUDA, all generated from proto/nccl_functions.def,
+// cuda_functions.def and cuda_forms.def. Each NCCL function is exported as ncclX, which
+// applications call, and as pncclX, which tools call. The guard of shim/call.cc records each call
+// once. All wrappers have the same code; the kind of a function (call.cc) determines what is
+// recorded.
 #include "shim/nccl/targets.h"
 
 #ifdef ROLLCALL_NO_EXPORTS
@@ -37,7 +38,7 @@ inline void NoteUnrecorded(Kind kind, int result) {
   if (kind == Kind::kNcclGroupEnd) CountUnrecordedGroup(-1);
 }
 
-// What a wrapper returns when there is no next function.
+// The return value of a wrapper that has no next function.
 constexpr int Missing(Kind kind) {
   constexpr int kNcclSystemError = 2;          // nccl.h
   constexpr int kCudaErrorSharedObject = 302;  // cudaErrorSharedObjectSymbolNotFound
