@@ -14,8 +14,8 @@ void EndUnreadable(Stack* stack) {
   __atomic_fetch_add(&g_process.header->python_unreadable, 1, __ATOMIC_RELAXED);
 }
 
-// During finalization, Python frees its objects while threads still run. If Python is initialised
-// again afterwards, it has to be checked again.
+// During finalization, Python frees its objects while threads still run: no frames are read any
+// more. If Python is initialised again afterwards, it is checked again.
 ROLLCALL_COLD void LeaveInterpreter(Stack* stack) {
   SwitchOff(ring::PythonOff::kFinalizing);
   EndUnreadable(stack);
@@ -61,8 +61,8 @@ void Capture(Stack* stack) {
   ReadThreadState(thread_state, stack);
   if (stack->end == PythonEnd::kUnreadable) [[unlikely]]
     EndUnreadable(stack);
-  // Whether the frames can be used is decided by the count of native frames when the path is stored
-  // (call_paths.cc).
+  // The hash is changed, because such a path is checked: when it is stored, the number of native
+  // frames decides whether its Python frames can be used (call_paths.cc).
   if (MayBeOtherInterpreter()) [[unlikely]]
     stack->hash = Mix64(stack->hash, 1);
 }

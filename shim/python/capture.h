@@ -7,11 +7,13 @@
 
 namespace rollcall::shim::python {
 
-// Fills `stack` in every state; stack->hash distinguishes stacks. After first sight of the
-// pages that it reads: no allocation, lock or system call. Any thread; async-signal-safe.
+// Fills `stack` in every state of the interpreter; stack->hash distinguishes stacks. After the
+// pages that it reads were seen once: no allocation, lock or system call. Any thread;
+// async-signal-safe.
 void Capture(Stack* stack);
 
-// Reads the frames of a thread state, which must be the calling thread's own. Part of Capture.
+// Reads the frames of a thread state, which must be the calling thread's own. A part of Capture
+// that check.cc uses as well.
 void ReadThreadState(uint64_t thread_state, Stack* stack);
 
 // Counts the native frames that belong to the interpreter's evaluation loop.

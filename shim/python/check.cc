@@ -21,8 +21,8 @@ using rollcall::python::Layout;
 
 enum class Verdict : uint8_t { kEqual, kDiffers, kNotNow };
 
-// The number of pending calls requested. Several may be needed: a check may end without a verdict
-// (no memory, no frames).
+// The number of pending calls that were requested. Several may be needed, because a check may end
+// without a verdict (no memory, no frames).
 constexpr uint32_t kMaxRequests = 64;
 std::atomic<uint32_t> g_requests{0};
 std::atomic<bool> g_requested{false};
@@ -71,8 +71,8 @@ Verdict CompareFrame(const Frame& read, void* frame) {
   CodeText text;
   if (!ReadCode(g_interpreter.shape, memory, read.code, &text)) return Verdict::kDiffers;
   const bool has_qualname = layout.code_qualname != kNone;
-  // f_lasti is not compared if the frame has not begun: it may be -1 or any other value before the
-  // first instruction.
+  // f_lasti is not compared if the frame has not started: before the first instruction, it may be
+  // -1 or any other value.
   const uint64_t offset = read.place & ring::kPythonFrameOffsetMask;
   int equal = 1;
   const auto all = [&](int result) { equal = equal == 1 ? result : equal; };
@@ -93,7 +93,7 @@ Verdict CompareFrame(const Frame& read, void* frame) {
 Verdict CompareStack(uint64_t thread_state, Stack* stack) {
   const Api& api = g_interpreter.api;
   const Quiet quiet;
-  // Borrowed. Called before the walk, because it creates missing frame objects.
+  // A borrowed reference. Called before the walk, because it creates missing frame objects.
   void* innermost = api.EvalGetFrame();
   if (innermost == nullptr) return Verdict::kNotNow;
   ReadThreadState(thread_state, stack);
@@ -111,7 +111,8 @@ Verdict CompareStack(uint64_t thread_state, Stack* stack) {
     if (owned != nullptr) api.DecRef(owned);
     owned = frame = back;
   }
-  // The last `back` must be None exactly if our walk reached the end. None has no f_lasti.
+  // The last `back` must be None exactly if our walk reached the outermost frame. None has no
+  // f_lasti.
   if (verdict == Verdict::kEqual) {
     const Object lasti(api.GetAttr(frame, "f_lasti"));
     if (lasti.get() == nullptr) api.ErrorClear();
@@ -123,9 +124,9 @@ Verdict CompareStack(uint64_t thread_state, Stack* stack) {
   return verdict;
 }
 
-// Finds the pthread key under which the interpreter stores thread states: the lowest one with this
-// state. Other libraries (pybind11) store thread states under keys of their own, which were created
-// after the interpreter's and so have higher numbers.
+// Finds the pthread key under which the interpreter stores thread states: the lowest key with this
+// state. Other libraries (pybind11) store thread states under keys of their own. Those keys were
+// created after the interpreter's key, so they have higher numbers.
 bool FindKey(uint64_t thread_state, pthread_key_t* key) {
   for (pthread_key_t candidate = 0; candidate < PTHREAD_KEYS_MAX; ++candidate) {
     if (reinterpret_cast<uint64_t>(pthread_getspecific(candidate)) == thread_state) {
@@ -156,8 +157,8 @@ void CheckWith(uint64_t thread_state) {
   if (verdict == Verdict::kEqual) SwitchOn();
 }
 
-// Run by Python's main thread, with the GIL, between two bytecodes; also in a forked child, which
-// inherits pending calls. Returning -1 raises the exception that is set.
+// Python's main thread runs this with the GIL, between two bytecodes. A forked child inherits
+// pending calls and also runs it. Returning -1 raises the exception that is set.
 int OnPendingCall(void*) {
   const ErrnoGuard keeper;
   g_requested.store(false, std::memory_order_relaxed);
@@ -176,7 +177,7 @@ void Ask() {
   if (g_requested.exchange(true)) return;
   if (g_requests.fetch_add(1) >= kMaxRequests) return;  // g_requested stays set: no more requests
   if (g_interpreter.api.AddPendingCall(OnPendingCall, nullptr) != 0) {
-    g_requested.store(false, std::memory_order_relaxed);  // its queue is full
+    g_requested.store(false, std::memory_order_relaxed);  // the queue of pending calls is full
   }
 }
 
@@ -187,7 +188,7 @@ ROLLCALL_COLD void TryCheck() {
   const uint64_t thread_state = StateIfHolding();
   if (thread_state != 0) CheckWith(thread_state);
   if (State() == ring::PythonState::kOff) return;
-  // Ask even if this thread has checked: only Python's main thread can identify itself.
+  // Make a request even if this thread has checked: only Python's main thread can identify itself.
   if (thread_state != 0 && State() == ring::PythonState::kOn &&
       static_cast<pid_t>(syscall(SYS_gettid)) == getpid()) {
     StoreMainThread(thread_state);

@@ -10,9 +10,9 @@ namespace {
 
 using rollcall::python::kNone;
 
-// Code objects in the ring: fingerprint -> index + 1. Lock-free: the fingerprint is claimed first,
-// the index published last. A thread that finds an entry without index (not published yet, or the
-// ring's table was full) tries to enter the code itself.
+// Code objects in the ring: fingerprint -> index + 1. Lock-free: a thread claims an entry by its
+// fingerprint and publishes the index last. An entry has no index if it is not published yet or if
+// the ring's table was full. A thread that finds such an entry tries to enter the code itself.
 struct Entry {
   std::atomic<uint64_t> fingerprint;
   std::atomic<uint64_t> index_plus_one;

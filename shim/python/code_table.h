@@ -1,5 +1,5 @@
-// The ring's table of Python code objects. Each is stored once, to be available after the process
-// has ended.
+// The ring's table of Python code objects. Each code object is stored once, so that it is available
+// after the process has ended.
 #ifndef ROLLCALL_SHIM_PYTHON_CODE_TABLE_H_
 #define ROLLCALL_SHIM_PYTHON_CODE_TABLE_H_
 
@@ -35,8 +35,9 @@ struct InternedCode {
   uint64_t portable_hash = 0;
 };
 
-// Finds the frame's code object in the ring's table, or enters it. False if it is not readable, or
-// has changed since the walk. Called only for new paths; allocates nothing; any thread.
+// Finds the frame's code object in the ring's table, or enters it. False if the code object is not
+// readable, or has changed since the walk. Called only for new paths; allocates nothing; any
+// thread.
 template <typename Memory>
 bool InternCode(Memory& memory, const Frame& frame, InternedCode* code);
 

@@ -16,7 +16,7 @@ namespace {
 using rollcall::python::kNone;
 using rollcall::python::Layout;
 
-// In ticks. A tick is a nanosecond or about a third of one.
+// In ticks. A tick is a nanosecond or about a third of a nanosecond.
 constexpr uint64_t kShortestPause = uint64_t{1} << 21;
 constexpr uint64_t kLongestTrust = uint64_t{1} << 24;
 
@@ -31,7 +31,8 @@ struct Last {
 };
 constinit Last g_last;
 
-// Stores the call path of the thread's open call, from the ring. False if it is in none.
+// Stores the call path of the thread's open call, from the ring. False if the thread has no open
+// call.
 bool FindOpenCall(uint32_t tid, uint32_t* path) {
   const ring::Section* section = g_process.Of(ring::SectionKind::kThreads);
   const auto* table = g_process.Table<ring::ThreadEntry>(ring::SectionKind::kThreads);

@@ -68,8 +68,8 @@ bool AllPlain(uint64_t tuple) {
   return true;
 }
 
-// True if str() of the exception runs only C code: it is that of a built-in exception type, and
-// shows only objects of built-in types.
+// True if str() of the exception runs only C code: the function is that of a built-in exception
+// type, and it shows only objects of built-in types.
 bool HasPlainText(uint64_t value, uint64_t type) {
   const Api& api = g_interpreter.api;
   uint64_t builtin = type;
@@ -137,8 +137,8 @@ bool NameOf(uint64_t type, Line* name) {
   return own.get() != nullptr && name->Add(own.address());
 }
 
-// Converts the frames of a traceback to a stack, innermost first. False if they do not begin with
-// the program's outermost frame, or cannot be read.
+// Converts the frames of a traceback to a stack, innermost first. False if the frames do not begin
+// with the program's outermost frame, or cannot be read.
 bool ReadTraceback(void* first, Stack* stack) {
   const Api& api = g_interpreter.api;
   const Shape& shape = g_interpreter.shape;
@@ -206,7 +206,7 @@ void Note() {
   if (value == nullptr || api.SysGetObject("ps1") != nullptr || !IsInterpretersProgram()) return;
   const uint64_t type = TypeOf(reinterpret_cast<uint64_t>(value));
   if (type == 0 || (api.TypeGetFlags(AsPointer(type)) & kIsException) == 0) return;
-  // A KeyboardInterrupt: the job was ended from outside.
+  // A KeyboardInterrupt is not recorded: the job was ended from outside.
   const uint64_t interrupt = Exported("PyExc_KeyboardInterrupt");
   if (interrupt == 0 || api.TypeIsSubtype(AsPointer(type), AsPointer(interrupt)) != 0) return;
   const Object traceback(api.ExceptionGetTraceback(value));
@@ -258,9 +258,9 @@ Object FindModule(const char* name) {
   return Object(text.get() == nullptr ? nullptr : g_interpreter.api.FindModule(text.get()));
 }
 
-// Registers a function by calling `adder` of the module. False if an error is set. Does nothing if
-// the program has replaced `adder`, which must be an object of `type`: the replacement would see a
-// call that the program did not make.
+// Registers a function by calling `adder` of the module. False if an error is set. `adder` must be
+// an object of `type`. If it is not, the program has replaced it, and nothing is registered: the
+// replacement would see a call that the program did not make.
 bool Register(const Object& module, const char* adder, const char* type,
               FunctionDefinition* definition) {
   const Api& api = g_interpreter.api;
@@ -274,8 +274,8 @@ bool Register(const Object& module, const char* adder, const char* type,
   return done.get() != nullptr;
 }
 
-// Clears the error and returns true if it only says that there is no such function, or that it is
-// too late to register. Any other error was raised by a signal handler of the program.
+// Clears the error and returns true if the error means that there is no such function, or that it
+// is too late to register. Any other error was raised by a signal handler of the program.
 bool ClearOurs() {
   const Api& api = g_interpreter.api;
   for (const char* name : {"PyExc_ImportError", "PyExc_AttributeError", "PyExc_RuntimeError"}) {

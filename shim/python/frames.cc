@@ -107,7 +107,8 @@ void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack) {
       ++depth;
       hash = Mix64(hash, shown.fingerprint + offset);
     }
-    // Up to 3.10, each frame has its own call of the loop; in 3.11, a flag says which frames do.
+    // Up to 3.10, each frame has a call of the loop of its own. In 3.11, a flag marks the outermost
+    // frame of each call. From 3.12 on, shim frames do (above).
     if (layout.lasti_bytes != 0 ||
         (layout.frame_is_entry != kNone && at[layout.frame_is_entry] != 0)) {
       end_run();

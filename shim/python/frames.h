@@ -1,10 +1,10 @@
 // Reads a thread's Python frames from the interpreter's memory: without the GIL, without calling
 // into the interpreter, without allocation.
 //
-// Only the thread itself may change its chain of frames. A thread inside an MPI call, with or
-// without the GIL, can therefore walk its own chain. A frame is recorded as a position in a code
-// object. Code objects are identified by content, not by address: exec() in a loop creates
-// different code at the same address, and the same code at different addresses.
+// Only a thread itself changes its chain of frames. A thread inside an MPI call, with or without
+// the GIL, can therefore walk its own chain. A frame is recorded as a position in a code object.
+// Code objects are identified by their content, not by their address, because exec() in a loop
+// creates different code at the same address, and the same code at different addresses.
 #ifndef ROLLCALL_SHIM_PYTHON_FRAMES_H_
 #define ROLLCALL_SHIM_PYTHON_FRAMES_H_
 
@@ -35,7 +35,7 @@ struct Stack {
   Frame frames[kMaxDepth];
 };
 
-// What the walk needs to know about an interpreter.
+// The facts about an interpreter that the walk needs.
 struct Shape {
   rollcall::python::Layout layout;
   uint64_t code_type = 0;    // address of PyCode_Type
@@ -47,13 +47,14 @@ struct Shape {
 void SetSpans(Shape* shape);
 
 // The parts that a fingerprint covers: the start of a text, and the start, last word and length of
-// a line table. Two code objects with equal file, name and first line whose tables differ only in
-// the middle count as the same.
+// a line table. If two code objects have equal file, name and first line, and their tables differ
+// only in the middle, they count as the same.
 inline constexpr uint64_t kTextBytes = 256;
 inline constexpr uint64_t kTableBytes = 96;
 
-// The characters of a str: their address, their number, and the bytes per character (`kind`).
-// Length 0 and kind 1 if it is not a string as code objects hold it. False: not readable.
+// Finds the characters of a str: their address, their number, and the bytes per character (`kind`).
+// Sets length 0 and kind 1 if the str is not of the form that code objects hold. False: not
+// readable.
 struct Text {
   uint64_t address = 0;
   uint64_t length = 0;
@@ -76,7 +77,7 @@ template <typename Memory>
   return true;
 }
 
-// The bytes of a bytes object. False: not readable.
+// Finds the bytes of a bytes object. False: not readable.
 template <typename Memory>
 [[gnu::always_inline]] inline bool FindBytes(const Shape& shape, Memory& memory, uint64_t object,
                                              uint64_t* address, uint64_t* length) {
@@ -89,9 +90,9 @@ template <typename Memory>
   return *length < (uint64_t{1} << 28);
 }
 
-// A multilinear hash: the products are independent of each other, and all bytes of the input count.
-// Reads whole words: the bytes start at a multiple of 8 in the process, so that the last word does
-// not cross into another page.
+// A multilinear hash: its products are independent of each other, and all bytes of the input count.
+// It reads whole words. The last word does not cross into another page, because the bytes start at
+// a multiple of 8 in the process.
 class ContentHash {
  public:
   [[gnu::always_inline]] void Add(uint64_t word) {
@@ -175,10 +176,10 @@ template <typename Memory>
   return true;
 }
 
-// Walks the chain from the innermost frame `frame` (0: none) outwards. Two types of frames are not
-// shown: frames of the C stack, which only mark where a call of the interpreter's loop begins, and
-// "incomplete" frames, which have not reached the first line of their function (a finalizer may run
-// then).
+// Walks the chain from the innermost frame `frame` (0: none) outwards. Two types of frames are left
+// out: frames of the C stack, which only mark where a call of the interpreter's loop begins, and
+// "incomplete" frames, which have not reached the first line of their function. A finalizer may run
+// while a frame is incomplete.
 template <typename Memory>
 void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack);
 

@@ -23,15 +23,15 @@ using rollcall::python::kDebugOffsetsBytes;
 using rollcall::python::kFirstPublished;
 using rollcall::python::LayoutResult;
 
-// From 3.12 on, PyThreadState_Swap also sets the pthread key, so that it holds the state of the
-// running interpreter.
+// From 3.12 on, PyThreadState_Swap also sets the value of the pthread key, so that the value is the
+// thread state of the running interpreter.
 constexpr uint32_t kFirstWithKeyPerSwap = 0x30c;
 
 constinit SpinLock g_finding;
 std::atomic<uint32_t> g_off{static_cast<uint32_t>(ring::PythonOff::kNone)};
 
-// Finds a loaded libpython by file name. An embedding program may have loaded it with RTLD_LOCAL:
-// then it is not in the global scope.
+// Finds a loaded libpython by its file name. An embedding program may have loaded libpython with
+// RTLD_LOCAL, which keeps it out of the global scope.
 int FindLibrary(dl_phdr_info* info, size_t, void* data) {
   const char* base = info->dlpi_name == nullptr ? nullptr : strrchr(info->dlpi_name, '/');
   if (base == nullptr || strncmp(base, "/libpython3.", 12) != 0) return 0;
@@ -41,7 +41,7 @@ int FindLibrary(dl_phdr_info* info, size_t, void* data) {
 }
 
 // Keeps the object loaded even if the program calls dlclose, because we hold pointers to its code
-// and data. Loads nothing (RTLD_NOLOAD). It fails for the program itself, which is never unloaded.
+// and data. Loads nothing (RTLD_NOLOAD). Fails for the executable itself, which is never unloaded.
 void* Keep(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); }
 
 // Returns the scope to look names up in; nullptr with *found false if there is no interpreter.
@@ -107,8 +107,7 @@ bool BindApi(void* scope, Api* api) {
   return all;
 }
 
-// Returns PY_VERSION_HEX for "3.11.2 (main, ...". The number itself, Py_Version, exists only since
-// 3.11.
+// Returns PY_VERSION_HEX for "3.11.2 (main, ...". The variable Py_Version exists only since 3.11.
 uint32_t ParseVersion(const char* text) {
   unsigned major = 0, minor = 0, micro = 0, serial = 0;
   int used = 0;
@@ -259,7 +258,8 @@ bool IsFinalizing() {
                                                        it.shape.layout.runtime_finalizing)) != 0;
 }
 
-// PyGILState_Check alone is not enough: once there is a sub-interpreter, it always returns true.
+// PyGILState_Check alone is not enough: after a sub-interpreter was created, it always returns
+// true.
 uint64_t StateIfHolding() {
   const Api& api = g_interpreter.api;
   if (api.IsInitialized() == 0 || IsFinalizing()) return 0;

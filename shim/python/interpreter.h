@@ -1,10 +1,12 @@
 // The process' Python interpreter.
 //
-// The interpreter's own functions are called only to find out whether it is initialized and which
-// version it is; once, while the calling thread holds the GIL, to compare the frames that were read
-// with the results of its API (check.h); and at its end, for the exception that ends it
-// (exception.h). Capturing calls none of them: the thread's state is the value of the pthread key
-// under which the interpreter stores it (PyGILState).
+// The interpreter's own functions are called for these purposes only:
+//   - to find out whether the interpreter is initialized, and its version
+//   - once, while the calling thread holds the GIL, to compare the frames that were read with the
+//     results of the API (check.h)
+//   - at the interpreter's end, to read the exception that ends it (exception.h)
+// A capture calls none of them: the thread's state is the value of the pthread key under which the
+// interpreter stores it (PyGILState).
 #ifndef ROLLCALL_SHIM_PYTHON_INTERPRETER_H_
 #define ROLLCALL_SHIM_PYTHON_INTERPRETER_H_
 
@@ -18,8 +20,8 @@
 
 namespace rollcall::shim::python {
 
-// Functions of the interpreter, by their exported names. Those that not every version has may be
-// null. Objects are void pointers, so that Python's headers are not needed.
+// Functions of the interpreter, found by their exported names. Functions that not every version has
+// may be null. Objects are void pointers, so that Python's headers are not needed.
 struct Api {
   int (*IsInitialized)() = nullptr;
   const char* (*GetVersion)() = nullptr;
@@ -62,8 +64,8 @@ struct Interpreter {
   uint64_t eval_begin = 0;  // _PyEval_EvalFrameDefault: native frames that run Python ones
   uint64_t eval_end = 0;
   pthread_key_t key = 0;  // set by the check
-  // The main thread, whose Python stack is the context of other threads (context.h). Set when its
-  // frames were seen.
+  // The main thread, whose Python stack is the context of other threads (context.h). Set when the
+  // main thread has identified itself (check.cc).
   std::atomic<uint64_t> main_thread_state{0};
   std::atomic<uint32_t> main_tid{0};
 };
@@ -77,10 +79,11 @@ inline ring::PythonState State() {
   return static_cast<ring::PythonState>(g_state.load(std::memory_order_acquire));
 }
 
-// Looks for an interpreter among the loaded modules, unless one was found before. True if there is
-// one now, of any version. Makes no call into it that needs the GIL. Takes the loader's lock; errno
-// is kept. In a process without Python, each call costs a failed look-up, so call it only at MPI's
-// initialisation and when a module is seen in a stack for the first time.
+// Looks for an interpreter among the loaded modules, unless one was found before. True if an
+// interpreter of any version is known now. Makes no call into the interpreter that needs the GIL.
+// Takes the loader's lock; errno is kept. In a process without Python, each call costs a failed
+// look-up: call it only at MPI's initialisation, and when a module is seen in a stack for the first
+// time.
 bool FindInterpreter();
 
 // Writes the state and the interpreter that was found to the ring, which must exist.
@@ -89,12 +92,12 @@ void PublishInterpreter();
 // kUnchecked becomes kOn.
 void SwitchOn();
 
-// Stops reading Python frames. Prints a line on stderr, once, if `why` is a fault of the shim's or
-// an unknown interpreter. Not to be used with kAsked.
+// Stops reading Python frames. Prints a line on stderr, once, if the reason is an error of the shim
+// or an unknown interpreter. Do not call it with kAsked.
 void SwitchOff(ring::PythonOff why);
 
-// If frames are off because of Py_Finalize, and an embedding program has called Py_Initialize
-// since, sets the state to kUnchecked and returns true.
+// Returns true and sets the state to kUnchecked if frames are off because of Py_Finalize and an
+// embedding program has called Py_Initialize afterwards.
 bool DetectReinitialization();
 
 // True if Py_Finalize is running or has finished. One load.
@@ -103,8 +106,8 @@ bool IsFinalizing();
 // The calling thread's thread state if it holds the GIL; else 0.
 uint64_t StateIfHolding();
 
-// True if the thread's state may belong to another interpreter than the one it runs in: up to 3.11,
-// while there are sub-interpreters. Two loads.
+// True if the thread's state may belong to another interpreter than the one that the thread runs
+// in. That is possible up to 3.11, while there are sub-interpreters. Two loads.
 bool MayBeOtherInterpreter();
 
 }  // namespace rollcall::shim::python

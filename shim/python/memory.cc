@@ -17,8 +17,8 @@ constinit std::atomic<uint64_t> g_known[kSets][kWays];
 namespace {
 
 // True if the 8 bytes at `address` are readable. rt_sigprocmask(2) with an invalid `how` changes
-// nothing: the kernel first copies the new set, and returns EFAULT if it cannot, else EINVAL. This
-// needs no descriptor and no permission, and works where process_vm_readv is forbidden.
+// nothing: the kernel first copies the new set, and returns EFAULT if it cannot copy, else EINVAL.
+// This call needs no descriptor and no permission, and works where process_vm_readv is forbidden.
 bool Probe(uint64_t address) {
   constexpr long kInvalidHow = 0x7fffffff;
   constexpr size_t kSetBytes = 8;

@@ -1,8 +1,8 @@
-// Reads memory that may be unmapped, if an interpreter is damaged or ending.
+// Reads memory that may be unmapped, because the interpreter may be damaged or ending.
 //
 // A pointer is dereferenced only if its page was found to be readable. The walk over frames
-// (frames.h) reads in two ways: OwnMemory is for frames of the calling thread, which no other
-// thread changes; CopiedMemory is for another thread's frames, which may be freed while they are
+// (frames.h) reads in two ways. OwnMemory is for frames of the calling thread, which no other
+// thread changes. CopiedMemory is for another thread's frames, which may be freed while they are
 // read.
 #ifndef ROLLCALL_SHIM_PYTHON_MEMORY_H_
 #define ROLLCALL_SHIM_PYTHON_MEMORY_H_
@@ -45,14 +45,14 @@ inline bool IsKnown(uint64_t page) {
 // once, at the start.
 bool CanProbePages();
 
-// Clears the pages that were readable, since they may have been unmapped.
+// Forgets the pages that were readable: they may have been unmapped.
 void ClearKnownPages();
 
 // True if all of [address, address + bytes) was readable when its pages were first checked. The
-// first check of a page is a system call; later ones are a few loads. Live frames are never
-// unmapped while their thread runs them, so an old answer can be wrong only for a dangling pointer;
-// ClearKnownPages() is therefore called when interpreters end. Any thread; async-signal-safe; keeps
-// errno.
+// first check of a page is a system call; later checks are a few loads. Live frames are not
+// unmapped while their thread runs them, so a stored result can be wrong only for a dangling
+// pointer. ClearKnownPages() is therefore called when an interpreter ends. Any thread;
+// async-signal-safe; keeps errno.
 [[gnu::noinline]] inline bool IsReadable(uint64_t address, uint64_t bytes) {
   if (address < 4096 || address >= pages::kLimit || bytes >= pages::kLimit) return false;
   const uint64_t last = (address + bytes - 1) >> pages::kPageBits;
@@ -62,14 +62,14 @@ void ClearKnownPages();
   return true;
 }
 
-// Data that is in use at the same time is read into different slots, so that the copies do not
-// overwrite each other.
+// A buffer of CopiedMemory. Data that is in use at the same time is read into different slots, so
+// that the copies do not overwrite each other.
 enum class Slot : uint8_t { kFrame, kCode, kName, kFile, kTable };
 inline constexpr uint32_t kSlots = 5;
 
 class OwnMemory {
  public:
-  // nullptr if it cannot be read.
+  // Returns nullptr if the bytes cannot be read.
   [[gnu::always_inline]] const unsigned char* At(uint64_t address, uint64_t bytes, Slot slot) {
     // Successive reads through the same slot are mostly on one page.
     uint64_t& last = last_page_[static_cast<uint32_t>(slot)];
@@ -83,13 +83,13 @@ class OwnMemory {
   }
 
  private:
-  static constexpr uint64_t kMaxQuick = uint64_t{1} << 20;  // no sum overflows
+  static constexpr uint64_t kMaxQuick = uint64_t{1} << 20;  // address + bytes does not overflow
   static constexpr uint64_t kNoPage = ~uint64_t{0};
   uint64_t last_page_[kSlots] = {kNoPage, kNoPage, kNoPage, kNoPage, kNoPage};
 };
 
-// Each read is a system call (process_vm_readv on this process): an invalid address gives an error
-// and no signal. If the system call is forbidden, nothing can be read.
+// Each read is a system call (process_vm_readv on this process): an invalid address causes an
+// error, not a signal. If the system call is forbidden, nothing can be read.
 class CopiedMemory {
  public:
   static constexpr uint64_t kTableBytes = 32 << 10;
