@@ -1,4 +1,4 @@
-// The parameters of a c10d function, after their roles (roles.h) have assigned them.
+// The parameters of a c10d function, as assigned by their roles (roles.h).
 #ifndef ROLLCALL_SHIM_TORCH_ARGUMENTS_H_
 #define ROLLCALL_SHIM_TORCH_ARGUMENTS_H_
 
@@ -10,7 +10,7 @@ namespace rollcall::shim::torch {
 
 struct Arguments {
   const void* backend = nullptr;      // `this`
-  const void* tensor = nullptr;       // at::Tensor*: the data of which all members have as much
+  const void* tensor = nullptr;       // at::Tensor*: data whose size is equal on all members
   const void* tensors = nullptr;      // std::vector<at::Tensor>*: the same, as a list
   const void* parts = nullptr;        // std::vector<std::vector<at::Tensor>>*: one per member
   const void* reduction = nullptr;    // an options struct that begins with a c10d::ReduceOp

@@ -96,8 +96,8 @@ void* FindInTorch(const char* symbol) {
 void* Target::Find() {
   const ErrnoGuard keeper;
   void* found = FindInTorch(symbol);
-  // A backend that is not in libtorch_cpu.so (CUDA's, a plugin's), or a PyTorch that was linked
-  // into something else.
+  // The backend is not in libtorch_cpu.so (CUDA's, a plugin's), or PyTorch was linked into another
+  // object.
   if (found == nullptr) found = FindDefinitionAnywhere(symbol);
   if (found != nullptr) function.store(found, std::memory_order_release);
   return found;

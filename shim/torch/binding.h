@@ -1,8 +1,9 @@
-// How a wrapper of a c10d function finds its real function.
+// Finds the real function of a wrapper of a c10d function.
 //
-// PyTorch's extension module loads libtorch_cpu.so with RTLD_LOCAL, where RTLD_NEXT does not find
-// it, but its references are bound in the global scope first, so that they reach the wrappers. The
-// real function is looked up in the loaded object that defines it.
+// PyTorch's extension module loads libtorch_cpu.so with RTLD_LOCAL. RTLD_NEXT does not find the
+// library there, but the loader binds the library's references in the global scope first, where it
+// finds the wrappers. The real function is therefore looked up in the loaded object that defines
+// it.
 #ifndef ROLLCALL_SHIM_TORCH_BINDING_H_
 #define ROLLCALL_SHIM_TORCH_BINDING_H_
 
@@ -18,8 +19,8 @@ struct Target {
   const char* symbol;
   std::atomic<void*> function{nullptr};
 
-  // Null only if no loaded object defines the symbol. After the first call: one load. The first
-  // call takes the loader's lock.
+  // Returns null only if no loaded object defines the symbol. The first call takes the loader's
+  // lock; later calls cost one load.
   void* Get() {
     void* found = function.load(std::memory_order_acquire);
     return __builtin_expect(found != nullptr, 1) ? found : Find();
@@ -27,9 +28,9 @@ struct Target {
   void* Find();
 };
 
-// The same for a function that PyTorch and a plugin may both define. Each has its own objects: the
-// real function is that of the library whose code or data is at `owner`, such as the virtual table
-// of the object. Fast for the first owner only.
+// The same for a function that both PyTorch and a plugin may define. Each library has objects of
+// its own. The real function is that of the library that contains the address `owner`, such as the
+// virtual table of the object. Fast for the first owner only.
 struct TargetOfOwner {
   Target any;
   std::atomic<const void*> first{nullptr};
@@ -47,12 +48,12 @@ struct TargetOfOwner {
 // The address of `symbol` in libtorch_cpu.so, nullptr if it has none. Takes the loader's lock.
 void* FindInTorch(const char* symbol);
 
-// PyTorch as a Library, for the tables of requests and communicators: a Work is a request, a
-// backend is a communicator. Both are addresses.
+// PyTorch as a Library, for the tables of requests and communicators. A Work is a request, and a
+// backend is a communicator; their addresses are the handles.
 Library* TorchLibrary();
 
-// PyTorch's MPI backend calls MPI in a thread of its own: what the user called is recorded already.
-// False before SetOwnCalls().
+// PyTorch's MPI backend calls MPI in a thread of its own. These calls are not recorded, because the
+// user's call is already recorded. IsOwnCall() returns false before SetOwnCalls().
 void SetOwnCalls(const void* function);  // a function of the backend's library
 bool IsOwnCall(const void* caller);
 

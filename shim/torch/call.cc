@@ -27,7 +27,7 @@ uint64_t HandleOf(const void* object) { return reinterpret_cast<uint64_t>(object
 
 bool IsMessage(const Call& call) { return call.info->rule == Rule::kP2p; }
 
-// All operations compare elements of one type; a barrier has none.
+// Fills in the data. A barrier has none.
 void FillData(const OperationInfo& info, const Arguments& a, ring::Record* record) {
   const bool message = info.rule == Rule::kP2p;
   Block block{.root_or_peer = message ? a.peer : RootOf(a), .reduce_op = ReductionOf(a)};
@@ -41,7 +41,7 @@ void FillData(const OperationInfo& info, const Arguments& a, ring::Record* recor
   if (message) record->tag = a.tag;
 }
 
-// The requests of DDP's reducers: of the buckets whose all_reduce has been enqueued.
+// A request of a DDP reducer: a bucket whose all_reduce has been enqueued.
 struct Bucket {
   const void* reducer = nullptr;
   uint32_t slot = kNoRequest;
@@ -50,7 +50,8 @@ struct Bucket {
 constexpr uint32_t kBuckets = 256;
 constinit Bucket g_buckets[kBuckets];
 constinit SpinLock g_bucket_lock;
-// The reducers whose backward pass was announced and is not complete. The program may have several.
+// The reducers whose backward pass has begun and is not complete. The program may have several
+// reducers.
 constexpr uint32_t kReducers = 16;
 constinit std::atomic<const void*> g_unreduced[kReducers];
 std::atomic<uint32_t> g_unreduced_count{0};
@@ -108,7 +109,8 @@ bool IsMainThread() {
   return known == Known::kMain;
 }
 
-// A wait right behind its operation was made by the same line: `dist.all_reduce(x)` makes both.
+// Sets the call path of a wait. If the wait follows directly after its operation, the same line
+// made both, such as `dist.all_reduce(x)`: the wait then gets the operation's path.
 void SetPathOfWait(Call* call) {
   constexpr uint64_t kAtOnceTicks = uint64_t{1} << 16;
   ring::Record& record = call->record;
@@ -190,7 +192,8 @@ void WorkMade(const void* work, CallerFrame frame) {
 
 void WorkDone(const void* work, bool failed) {
   const uint32_t slot = DetachRequest(*TorchLibrary(), HandleOf(work));
-  // What failed did not complete: the table shows what the rank waited for when it was thrown out.
+  // A failed Work is not completed: the table then shows which operation the rank waited for when
+  // the exception ended the wait.
   if (slot < kMaxRequests && !failed) CompleteRequest(slot, {});
 }
 
@@ -218,7 +221,7 @@ void EndWait(Call* call) {
 }
 
 void PrepareForBackward(const void* reducer) {
-  // An exception may have left the last backward pass.
+  // An exception may have ended the last backward pass early.
   t_reducer = nullptr;
   ForgetBuckets(reducer);
   SetUnreduced(reducer, true);

@@ -1,5 +1,5 @@
-// What the wrappers of c10d's functions (wrappers.cc) record: groups, operations, and where the
-// host waits for them. The rules of shim/call.h hold.
+// The work of the wrappers of c10d's functions (wrappers.cc): they record groups, operations, and
+// the calls in which the host waits for operations. The rules of shim/call.h apply.
 #ifndef ROLLCALL_SHIM_TORCH_CALL_H_
 #define ROLLCALL_SHIM_TORCH_CALL_H_
 
@@ -11,46 +11,53 @@
 
 namespace rollcall::shim::torch {
 
-// An operation of a backend. It is numbered at entry; its request is the Work that is made inside
-// (WorkMade).
+// An operation of a backend. It gets its number at entry. Its request is the Work that is
+// constructed inside the operation (WorkMade).
 void BeginOperation(Call* call, const Arguments& arguments);
 void EndOperation(Call* call);
 
-// A Work was constructed at `work`, in the constructor's frame `frame`. If that happened inside an
-// operation of this thread, the Work is its request from now on: before a worker of the backend can
-// complete it.
+// A Work was constructed at `work`; `frame` is the constructor's frame. If this happened inside an
+// operation of this thread, the Work becomes the operation's request. The request is entered here,
+// before a worker of the backend can complete the Work.
 void WorkMade(const void* work, CallerFrame frame);
-// The Work is complete, or failed: then its request stays open. Any thread, also one without a log.
+// The Work is complete. If it has failed, its request stays open. Any thread, also a thread without
+// a log.
 void WorkDone(const void* work, bool failed);
-// The Work is destroyed: nobody will wait for it.
+// The Work is destroyed: no thread will wait for it.
 void WorkGone(const void* work);
 
-// The host waits for a Work; not recorded if it is complete.
+// The host waits for a Work. Not recorded if the Work is complete.
 void BeginWait(Call* call, const void* work);
 void EndWait(Call* call);
 
-// DDP's reducer enqueues the all_reduce of a bucket, and waits for all of them at the end of a
-// backward pass. The operations that are made between Enter and Leave are a reducer's.
-// A backward pass begins with a call of PrepareForBackward, unless it is not to reduce (no_sync).
+// DDP's reducer enqueues an all_reduce for each bucket, and waits for all of them at the end of a
+// backward pass. Operations that are called between EnterReducer and LeaveReducer are the
+// reducer's. A backward pass begins with a call of PrepareForBackward, unless it does not reduce
+// (no_sync). Example of a pass with two buckets:
+//
+//   PrepareForBackward
+//   EnterReducer   BeginOperation: all_reduce, bucket 1   LeaveReducer
+//   EnterReducer   BeginOperation: all_reduce, bucket 2   LeaveReducer
+//   BeginReducerWait   waits for both   EndReducerWait
 void PrepareForBackward(const void* reducer);
 void EnterReducer(const void* reducer);
 void LeaveReducer();
 void BeginReducerWait(Call* call, const void* reducer);
 void EndReducerWait(Call* call, const void* reducer);
 
-// A rank connects to the store where the ranks meet, at `host` and `port`: the first store that its
-// process makes is that one. `host`: not terminated.
+// A rank connects to the store where the ranks meet, at `host` (not NUL-terminated) and `port`. The
+// first store that a process makes is taken for this store.
 struct Rendezvous {
   const char* host;
   uint64_t host_length;
   uint16_t port;
 };
-// The phase stays kStarting: whether the backend's calls are recorded is not known yet.
+// The phase stays kStarting, because it is not known yet whether the backend's calls are recorded.
 void BeginRendezvous(Call* call, const Rendezvous& rendezvous);
 void EndRendezvous(Call* call);
 
-// The main thread waits until a store has a key; other threads of PyTorch wait for what never
-// comes.
+// The main thread waits until a store has a key. Waits of other threads are not recorded: threads
+// of PyTorch wait for keys that are never set.
 struct StoreKeyView {
   const char* text;
   uint64_t length;
@@ -58,7 +65,7 @@ struct StoreKeyView {
 void BeginStoreWait(Call* call, const StoreKeyView& key);
 void EndStoreWait(Call* call);
 
-// A backend is constructed at `backend`: its group exists from then on.
+// A backend is constructed at `backend`; its group exists afterwards.
 struct NewGroup {
   const void* backend;
   GroupName name;

@@ -14,13 +14,14 @@ struct KnownStore {
   char name[64] = {};
 };
 
-// A group has two or three stores; only the most recent ones are asked for.
+// A group has two or three stores. Only the most recent stores are looked up.
 constexpr uint32_t kStores = 128;
 constinit KnownStore g_stores[kStores];
 constinit uint32_t g_next = 0;
 constinit SpinLock g_lock;
 
-// Holds the table for a moment. A child that was forked while another thread held it never gets it.
+// Holds the lock of the table; false if it could not be taken. The attempts are limited: in a child
+// that was forked while another thread held the lock, the lock stays held.
 class Held {
  public:
   Held() {
@@ -47,7 +48,7 @@ bool Is(const char* prefix, uint64_t length, const char* text) {
   return strlen(text) == length && memcmp(prefix, text, length) == 0;
 }
 
-// Prefixes that are no group's name: of the kinds of devices (from 2.1 on).
+// True for a prefix that is the name of a kind of device (from 2.1 on), not of a group.
 bool IsDevice(const char* prefix, uint64_t length) {
   for (const char* device : {"cpu", "cuda", "xpu", "hpu", "npu", "mps", "privateuseone"}) {
     if (Is(prefix, length, device)) return true;
@@ -73,7 +74,7 @@ void NoteStore(const void* store, const char* prefix, uint64_t length, const voi
     const uint64_t bytes = named < sizeof(made.name) - 1 ? named : sizeof(made.name) - 1;
     memcpy(made.name, prefix, bytes);
   }
-  KnownStore* place = Find(store);  // the address of a store that is gone
+  KnownStore* place = Find(store);  // a store that was destroyed may have had this address
   if (place == nullptr) place = &g_stores[g_next++ % kStores];
   *place = made;
 }

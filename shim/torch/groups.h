@@ -1,6 +1,6 @@
-// The identity of a process group: the prefixes of the store by which its members meet, which are
-// equal on all of them (torch/distributed/distributed_c10d.py: the group's name, which new_group
-// counts or makes from the members, below "default_pg").
+// The identity of a process group: the prefixes of the store by which its members meet. The
+// prefixes are equal on all members. They are the group's name below "default_pg"; new_group makes
+// the name from a counter or from the members (torch/distributed/distributed_c10d.py).
 #ifndef ROLLCALL_SHIM_TORCH_GROUPS_H_
 #define ROLLCALL_SHIM_TORCH_GROUPS_H_
 
@@ -18,8 +18,8 @@ struct GroupName {
 };
 GroupName NameOfGroup(const void* store);
 
-// The MPI backend has no store: its groups are made from the ranks of their members. The calling
-// thread makes the next one from these; none: from all.
+// The MPI backend has no store: a group is made from the ranks of its members. Notes that the
+// calling thread makes its next group from these ranks; an empty list means all ranks.
 void NoteMpiRanks(const int* begin, const int* end);
 GroupName NameOfMpiGroup();
 

@@ -28,14 +28,14 @@ const Interface& TensorInterface() {
   return interface;
 }
 
-// Before that interface: c10::TensorImpl of 1.13. Offsets of SizesAndStrides (the number of sizes,
-// then up to five of them, or a pointer to more), of numel_ and of data_type_.
+// 1.13 has no such interface. Offsets in its c10::TensorImpl: of SizesAndStrides (the number of
+// sizes, then up to five sizes, or a pointer to more), of numel_ and of data_type_.
 constexpr int kVersionOfImpl = 113;
 constexpr uint32_t kSizes = 72, kNumel = 168, kDataType = 176;
 constexpr uint64_t kInlineSizes = 5, kMostSizes = 64;
 
-// Returns false if the object is not what is expected: its sizes and its number of elements
-// disagree.
+// Returns false if the object is not the expected one: if its sizes and its number of elements do
+// not agree.
 bool ReadImpl(const void* impl, int64_t* numel, int32_t* dtype) {
   const auto* bytes = static_cast<const char*>(impl);
   const auto word = [bytes](uint32_t offset) {
@@ -73,7 +73,7 @@ constexpr BasicType kScalarTypes[] = {
     BasicType::kUnknown, BasicType::kUnknown,   BasicType::kUnknown,    BasicType::kbfloat16};
 constexpr int kFloat8E5m2 = 23, kFloat8E4m3fn = 24, kScalarTypeCount = 25;
 
-// What a search for each of them would find.
+// The type for each number of c10::ScalarType.
 struct ScalarTable {
   BasicTypeInfo row[kScalarTypeCount];
 };
@@ -90,8 +90,9 @@ constexpr ScalarTable MakeScalarTable() {
 }
 constexpr ScalarTable kScalars = MakeScalarTable();
 
-// Offset of ReduceOp::op_, behind the vtable pointer and the two reference counts of
-// intrusive_ptr_target, and size of ReduceOp. The counts had 64 bits, and have 32 (later one word).
+// The offset of ReduceOp::op_, and the size of ReduceOp. op_ follows the vtable pointer and the two
+// reference counts of intrusive_ptr_target. The counts had 64 bits each up to 2.2; from 2.6 on,
+// they have 32 bits each, later one word for both.
 struct ReduceOpLayout {
   uint32_t op;
   uint32_t bytes;
@@ -103,7 +104,7 @@ ReduceOpLayout LayoutOfReduceOp() {
   return {0, 0};
 }
 
-// Whether the parts of all members have as many elements; true if there are none.
+// True if the parts of all members have the same number of elements, or if there are no parts.
 bool AreEven(const void* parts) {
   const auto* lists = *static_cast<const void* const* const* const*>(parts);
   if (lists == static_cast<const void* const* const* const*>(parts)[1]) return true;

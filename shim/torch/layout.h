@@ -1,6 +1,6 @@
-// What rollcall reads of PyTorch's objects, without its headers. What is not known for a version is
-// not read. tests/faults/torch shows sizes, types, roots and reductions with the versions that
-// docs/torch.md calls tested.
+// Reads PyTorch's objects without its headers. Fields whose layout is not known for a version are
+// not read. tests/faults/torch checks sizes, types, roots and reductions with the versions that
+// docs/torch.md lists as tested.
 #ifndef ROLLCALL_SHIM_TORCH_LAYOUT_H_
 #define ROLLCALL_SHIM_TORCH_LAYOUT_H_
 
@@ -11,9 +11,9 @@
 
 namespace rollcall::shim::torch {
 
-// The data of a call: what all members must have as much of. `known` is false if it cannot be read
-// from this PyTorch (2.0), if the tensors are of several types, or if the parts of the members
-// differ, which NCCL's all_gather and reduce_scatter allow.
+// The data of a call: the elements whose number must be equal on all members. `known` is false in
+// three cases: this PyTorch's tensors cannot be read (2.0), the tensors have several types, or the
+// parts of the members have different sizes, which NCCL's all_gather and reduce_scatter allow.
 struct TensorData {
   bool known = false;
   uint64_t count = 0;     // elements
@@ -37,7 +37,8 @@ inline StringView ReadString(const void* string) {
   const auto* words = static_cast<const uint64_t*>(string);
   return {reinterpret_cast<const char*>(words[0]), words[1]};
 }
-// Of its old ABI: one pointer to the text, which follows its length, its capacity and a count.
+// A std::string of the old ABI: one pointer to the text. Length, capacity and a reference count
+// precede the text.
 inline StringView ReadOldString(const void* string) {
   const char* text = *static_cast<const char* const*>(string);
   return {text, reinterpret_cast<const uint64_t*>(text)[-3]};

@@ -1,6 +1,6 @@
-// The words of proto/torch_functions.def: each is a parameter, with a statement that records it.
-// All parameters of these functions are passed as whole registers or stack slots (references,
-// pointers, ints): the wrappers forward them as they are.
+// The words of proto/torch_functions.def. Each word is a parameter, with a statement that records
+// it. All parameters of these functions are references, pointers or ints, which are passed as whole
+// registers or stack slots: the wrappers forward them unchanged.
 #ifndef ROLLCALL_SHIM_TORCH_ROLES_H_
 #define ROLLCALL_SHIM_TORCH_ROLES_H_
 

@@ -1,10 +1,11 @@
-// The exported functions of c10d: definitions with the mangled names of PyTorch's own, to which the
-// loader binds the references and the vtables of libtorch_cpu.so (docs/torch.md). Those of the
-// operations are generated from proto/torch_functions.def; the others are here.
+// The exported functions of c10d. They have the mangled names of PyTorch's own functions, so that
+// the loader binds the references and vtables of libtorch_cpu.so to them (docs/torch.md). The
+// wrappers of operations are generated from proto/torch_functions.def; the other wrappers are
+// written here.
 //
-// A function returns intrusive_ptr<Work> by a hidden pointer, as a class that is not trivial. The
-// wrappers return such a class of their own (Returned), so that the compiler passes the pointer as
-// the ABI wants it (Itanium C++ ABI, 3.1.3; AArch64: x8).
+// intrusive_ptr<Work> is not a trivial class, so a function returns it through a hidden pointer.
+// The wrappers return a class of the shim that is not trivial either (Returned): the compiler then
+// passes the pointer as the ABI requires (Itanium C++ ABI, 3.1.3; AArch64: x8).
 #ifndef ROLLCALL_NO_EXPORTS
 
 #include <string_view>
@@ -22,7 +23,7 @@
 
 namespace rollcall::shim::torch {
 
-// c10::intrusive_ptr<c10d::Work>: one pointer. Owns nothing here; moves are of the pointer alone.
+// c10::intrusive_ptr<c10d::Work>: one pointer. Owns nothing here; a move copies the pointer.
 struct Returned {
   void* work = nullptr;
   Returned() = default;
@@ -42,8 +43,8 @@ struct Returned {
 #define C10D_NAME(word) word
 #define C10D_TAKE(word) roles::word::Take(arguments, word);
 
-// How the real function is found: of the class that is at its name's end. The virtual table of an
-// object is in the library that made it.
+// Finds the real function. With kOfOwner, several libraries may define it: the right one is the
+// library that made the object, which contains the object's virtual table.
 template <bool kOfOwner>
 struct TargetOf {
   Target target;
@@ -54,7 +55,7 @@ struct TargetOf<true> {
   TargetOfOwner target;
   void* Get(const void* self) { return target.Get(*static_cast<const void* const*>(self)); }
 };
-// UCC's backend is in PyTorch, and in the plugin torch_ucc under the same names.
+// UCC's backend is in PyTorch, and in the plugin torch_ucc with the same names.
 constexpr bool MayBeOfPlugin(std::string_view mangled) {
   return mangled.find("ProcessGroupUCC") != std::string_view::npos;
 }
@@ -105,7 +106,7 @@ constexpr bool MayBeOfPlugin(std::string_view mangled) {
 
 // --- functions without a Work --------------------------------------------------------------------
 
-// `name`: of the C++ function that follows; it returns a word, or nothing.
+// `name` is the name of the C++ function that follows, which returns a word, or nothing.
 #define C10D_FUNCTION(name, mangled, ...)                                \
   ROLLCALL_EXPORT Word name(void* self, ##__VA_ARGS__) __asm__(mangled); \
   namespace {                                                            \
@@ -116,7 +117,7 @@ constexpr bool MayBeOfPlugin(std::string_view mangled) {
 
 #define STD_STRING "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 
-// Blocks until all members take part or its time is over.
+// monitored_barrier: blocks until all members take part or the timeout expires.
 C10D_FUNCTION(MonitoredBarrier,
               "_ZN4c10d16ProcessGroupGloo16monitoredBarrierERKNS_14BarrierOptionsEb", Word options,
               Word all) {
@@ -135,8 +136,9 @@ C10D_FUNCTION(MonitoredBarrier,
 
 // --- groups --------------------------------------------------------------------------------------
 
-// Connects to the server, which is in the process of rank 0 or in torchrun, and waits there for all
-// ranks. `options` begins with the port. Starts the recording.
+// The constructor of TCPStore. It connects to the server, which is in the process of rank 0 or in
+// torchrun, and waits for all ranks. `options` begins with the port. The wrapper starts the
+// recording.
 C10D_FUNCTION(TcpStore, "_ZN4c10d8TCPStoreC1E" STD_STRING "RKNS_15TCPStoreOptionsE", Word host,
               Word options) {
   const auto function = C10D_NEXT(TcpStore, void*, Word, Word);
@@ -165,7 +167,7 @@ struct ReturnedBytes {
   ~ReturnedBytes() {}  // NOLINT: not trivial, which decides how it is returned
 };
 
-// `key`: a std::string.
+// `key` is a std::string.
 #define C10D_STORE_GET(name, store)                                                            \
   ROLLCALL_EXPORT ReturnedBytes name(void* self,                                               \
                                      Word key) __asm__("_ZN4c10d" store "3getERK" STD_STRING); \
@@ -185,7 +187,7 @@ struct ReturnedBytes {
 C10D_STORE_GET(TcpStoreGet, "8TCPStore")
 C10D_STORE_GET(FileStoreGet, "9FileStore")
 
-// `keys`: a std::vector of std::string. The first one is recorded.
+// `keys` is a std::vector of std::string. The first key is recorded.
 #define C10D_STORE_WAIT(name, store)                                                     \
   C10D_FUNCTION(name,                                                                    \
                 "_ZN4c10d" store                                                         \
@@ -207,8 +209,9 @@ C10D_STORE_GET(FileStoreGet, "9FileStore")
 C10D_STORE_WAIT(TcpStoreWait, "8TCPStore")
 C10D_STORE_WAIT(FileStoreWait, "9FileStore")
 
-// A prefix's store: `prefix` is a std::string, `below` an intrusive_ptr<Store>. Both are passed by
-// address, as a reference and by value.
+// The constructor of a PrefixStore. `prefix` is a std::string, and `below` is an
+// intrusive_ptr<Store>. Both are passed by address: as a reference in some versions, by value in
+// others.
 #define C10D_PREFIX_STORE(name, mangled, read)                                             \
   C10D_FUNCTION(name, mangled, Word prefix, Word below) {                                  \
     const auto function = C10D_NEXT(name, void*, Word, Word);                              \
@@ -239,9 +242,10 @@ C10D_PREFIX_STORE(
     "N3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEE",
     ReadOldString)
 
-// Starts the recording. Gloo's connects all members, and blocks until they come; the others do so
-// at the first operation. `store` is an intrusive_ptr<Store>, passed by address, as a reference and
-// by value.
+// The constructors of the backends. The wrappers start the recording. Gloo's constructor connects
+// all members and blocks until they call it; the other backends connect at the first operation.
+// `store` is an intrusive_ptr<Store>, which is passed by address: as a reference in some versions,
+// by value in others.
 #define C10D_FOUND(id) next_##id.Get()
 #define C10D_GROUP(id, mangled, device, type)                                             \
   C10D_FUNCTION(id, mangled, Word store, Word rank, Word size, type options) {            \
@@ -273,8 +277,8 @@ C10D_GROUP(XcclByReference,
            "_ZN4c10d16ProcessGroupXCCLC1ERK" STORE "iiNS2_INS0_7OptionsENS5_ISA_EEEE", false, Word)
 C10D_GROUP(XcclByValue, "_ZN4c10d16ProcessGroupXCCLC1E" STORE "iiNS2_INS0_7OptionsENS5_IS8_EEEE",
            false, Word)
-// A std::chrono::duration<float>: passed as a float is.
-// The object has no virtual table yet: the caller is of the library that makes it.
+// `options` is a std::chrono::duration<float>, which is passed like a float. The object has no
+// virtual table yet; its library is that of the caller.
 #undef C10D_FOUND
 #define C10D_FOUND(id) of_owner_##id.Get(__builtin_return_address(0))
 #define UCC_GROUP \
@@ -282,7 +286,7 @@ C10D_GROUP(XcclByValue, "_ZN4c10d16ProcessGroupXCCLC1E" STORE "iiNS2_INS0_7Optio
 static constinit TargetOfOwner of_owner_Ucc{{UCC_GROUP}};
 C10D_GROUP(Ucc, UCC_GROUP, false, float)
 
-// The MPI backend: the ranks are a std::vector<int>, passed by address; empty: all.
+// The MPI backend. `ranks` is a std::vector<int>, passed by address; an empty list means all ranks.
 ROLLCALL_EXPORT Returned
 CreateMpi(Word ranks) __asm__("_ZN4c10d15ProcessGroupMPI21createProcessGroupMPIESt6vectorIiSaIiEE");
 Returned CreateMpi(Word ranks) {
@@ -334,7 +338,7 @@ C10D_WORK(WorkOfC10Optional,
 C10D_WORK(WorkOfStdOptional,
           "_ZN4c10d4WorkC2EiNS_6OpTypeEPKcRKSt8optionalISt6vectorIN2at6TensorESaIS7_EEE")
 
-// `exception` is a std::exception_ptr, passed by address: one pointer, null if there is none.
+// `exception` is a std::exception_ptr, passed by address. It is one pointer, null if there is none.
 #define C10D_WORK_DONE(name, mangled)                                                \
   C10D_FUNCTION(name, mangled, Word exception) {                                     \
     const auto function = C10D_NEXT(name, void*, Word);                              \
@@ -351,7 +355,7 @@ C10D_FUNCTION(WorkEnd, "_ZN4c10d4WorkD2Ev") {
   return function == nullptr ? 0 : function(self);
 }
 
-// `ends`: nothing else tells that the work is complete (Work::finish). wait() returns a bool.
+// `ends`: the backend does not call Work::finish, so a wait that returns true completes the Work.
 #define C10D_WAIT(name, mangled, ends)                                             \
   ROLLCALL_EXPORT Word name(void* self, Word timeout) __asm__(mangled);            \
   Word name(void* self, Word timeout) {                                            \
