@@ -37,7 +37,7 @@ enum class Operation : uint16_t {
   kLeftover = 902,
 };
 
-// What must agree between the members of a communicator: matching_rules.def.
+// The arguments that must agree between the members of a communicator: matching_rules.def.
 enum class Rule : uint8_t {
 #define RULE(name, ...) k##name,
 #include "proto/matching_rules.def"
@@ -61,7 +61,7 @@ enum class Needs : uint8_t {
 // The argument that, if it is empty, means that the caller waits for no member.
 enum class Empty : uint8_t { kNever, kReceive, kEither };
 
-// What the shim does around a call, and what its record means to a reader: call_kinds.def.
+// Selects the shim's work around a call, and the meaning of its record: call_kinds.def.
 enum class Kind : uint8_t {
 #define KIND(name, ...) k##name,
 #include "proto/call_kinds.def"

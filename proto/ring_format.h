@@ -1,4 +1,4 @@
-// The flight-recorder file: what librollcall.so writes and every other part of rollcall reads.
+// The flight-recorder file, which librollcall.so writes and the other parts of rollcall read.
 //
 // This header defines the format; ring_format.md draws the layout and specifies what a reader may
 // observe. It has no dependencies and contains no code that runs in the job. A change of any
@@ -532,10 +532,10 @@ static_assert(offsetof(Mark, written) == 32);
 // whatever their memory layout.
 
 enum class DataSide : uint16_t {
-  kInput = 1,         // what the process passed, as it was when the call (or the start) was entered
-  kResult = 2,        // what the call left in the receive buffer, when it was known to be complete
-  kInputBlocks = 3,   // DataBlocks: what is sent to each member
-  kResultBlocks = 4,  // DataBlocks: what was received from each member
+  kInput = 1,         // the data that the process passed, when the call (or start) was entered
+  kResult = 2,        // the data in the receive buffer, when the call was known to be complete
+  kInputBlocks = 3,   // DataBlocks: the data that is sent to each member
+  kResultBlocks = 4,  // DataBlocks: the data that was received from each member
   kReplica = 5,       // a buffer passed to rollcall_replica() (rollcall.h)
 };
 
@@ -564,7 +564,7 @@ constexpr uint64_t SampledWord(uint64_t words, uint64_t sample, uint64_t sequenc
   return k * stride + sequence * 0x9e3779b97f4a7c15u % stride;
 }
 
-// What DataRecord::pieces contains.
+// The contents of DataRecord::pieces.
 enum class DataPieces : uint16_t {
   kNone = 0,
   kWords = 1,  // the words that were read; there are at most kDataPieces

@@ -4,6 +4,7 @@
 // The hash of a sequence t1..tn is the polynomial  sum t_i * B^(n-i)  modulo the prime 2^61-1. The
 // hash of a concatenation is computed from both hashes and the second length; that of a repetition
 // in O(log count) steps.
+//
 // Basic types are hashed by class (datatypes.h): MPI_LONG and MPI_INT64_T have equal hashes.
 // Pure functions; async-signal-safe; no allocation.
 #ifndef ROLLCALL_PROTO_SIGNATURE_H_

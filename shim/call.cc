@@ -83,7 +83,7 @@ inline bool Enter(Call* call) {
         return false;
       }
       // c10d implements some of its functions by others, so a c10d call inside another one is not
-      // the user's. Inside a wait, it may be: a callback of the user may run there.
+      // the user's. The exception is a call inside a wait, where a callback of the user may run.
       const OperationInfo& outer = FindOperation(block.outer);
       const bool inside_c10d = IsC10d(outer.operation);
       if (inside_c10d && IsC10d(call->info->operation) && !IsWait(outer.kind)) return false;

@@ -31,7 +31,7 @@ InternedPath CurrentCallPath(CallerFrame caller_frame);
 // Stores a path that has Python frames only, of another thread, read through `memory`. Returns its
 // id; 0 if there is no room or if the frames have changed.
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack);
-// As above, for frames whose code the calling thread keeps alive.
+// The same for frames whose code the calling thread keeps alive.
 uint32_t InternPythonPath(const python::Stack& stack);
 
 }  // namespace rollcall::shim

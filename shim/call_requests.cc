@@ -265,7 +265,7 @@ void EndPoll(Call* call, const Arguments& a, int result) {
   }
 }
 
-// How many partitions a Pready call marks.
+// Returns the number of partitions that a Pready call marks.
 uint32_t PartitionsOf(Operation operation, const Arguments& a) {
   const int64_t count = operation == Operation::kPready_list
                             ? int64_t{a.request_count}

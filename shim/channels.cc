@@ -18,7 +18,7 @@ constinit SumMap g_sums_by_key;
 constinit ring::PeerCount* g_sum_of[kMostChannels];
 constinit SpinLock g_lock;  // taken only for the first message of a channel or of a peer
 
-// Where a message is counted; nullptr: nowhere.
+// The counters of a message; nullptr: it is not counted there.
 struct Counters {
   ring::PeerCount* sum = nullptr;
   ring::Channel* channel = nullptr;

@@ -102,7 +102,7 @@ void BindNcclHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
 void SetNcclDevice(Comm* comm, int device);
 Comm* FindNcclComm(uint64_t handle);
-// Marks a member some of whose operations have no sequence number, so that no reader infers that
+// Marks a member that has operations without a sequence number, so that no reader infers that
 // operations are missing.
 void UncountNccl(uint32_t uid);
 // True if this process drives several devices, as its communicators show.

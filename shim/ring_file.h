@@ -63,8 +63,7 @@ struct RingFileRequest {
 //
 // The places are tried in this order:
 //   1. a file in the run directory, if the directory is in a memory file system and 1/16 of its
-//   free
-//      space is enough for all ranks of the node
+//      free space is enough for all ranks of the node
 //   2. a memfd that is handed to the agent; the agent may be reachable even if the run directory is
 //      not visible
 //   3. no file

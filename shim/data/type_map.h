@@ -53,7 +53,7 @@ enum class TypeShape : uint8_t {
   kResized
 };
 
-// What MPI_Type_get_contents returns (MPI 4.1, 5.1.13), with the type maps of the datatypes.
+// The results of MPI_Type_get_contents (MPI 4.1, 5.1.13), with the type maps of the datatypes.
 struct TypeContents {
   const int* ints = nullptr;
   int int_count = 0;

@@ -3,7 +3,7 @@
 // Programs bind NCCL in three ways that lead to a wrapper:
 //   - linked: the shim's symbol is first, the real one is next
 //   - linked by an object that was loaded with RTLD_LOCAL: the real symbol is in that object's
-//   scope
+//     scope
 //   - dlopen and dlsym: dlsym_wrap.cc returns the wrapper, and stores the real function that dlsym
 //     found
 #ifndef ROLLCALL_SHIM_NCCL_BINDING_H_

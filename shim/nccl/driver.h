@@ -16,8 +16,8 @@
 namespace rollcall::shim::nccl {
 
 // X(member, name exported by the driver, parameters...). Result 0 is success. The names are those
-// to which cuda.h's macros expand. Without its suffix, cuStreamWriteValue32 is an older interface,
-// which drivers refuse unless an option of their kernel module is set.
+// to which cuda.h's macros expand. Without its suffix, cuStreamWriteValue32 is an interface that
+// drivers refuse unless an option of their kernel module is set.
 #define ROLLCALL_DRIVER(X)                                                                  \
   X(is_capturing, "cuStreamIsCapturing", void* stream, int* status)                         \
   X(current_context, "cuCtxGetCurrent", void** context)                                     \

@@ -38,7 +38,7 @@ class Group {
   // Ends one level. Returns true if it was the outermost level: the group's operations are launched
   // then, unless `launches` is false (a simulated end).
   bool End(ThreadLog* log, bool launches);
-  // For a group that NCCL itself opened around one operation.
+  // `alone`: NCCL itself opened the group, around one operation.
   void SetAlone(bool alone) { alone_ = alone; }
   bool alone() const { return alone_; }
   // The slots of GpuProgress that the group's operations use. After the outermost end, they remain

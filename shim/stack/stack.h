@@ -6,9 +6,8 @@
 // per frame. A repeated stack is recognised by comparing those words only (memo.h).
 //
 // libunwind is not used, for these reasons:
-//   - unw_backtrace of libunwind 1.6.2 keeps a pipe open and writes into it. After the
-//   application's
-//     closefrom(3), the descriptor may be a file of the user.
+//   - unw_backtrace of libunwind 1.6.2 keeps a pipe open and writes into it. After closefrom(3) by
+//     the application, the descriptor may be a file of the user.
 //   - unw_backtrace crashes when a library is unloaded and another one takes its place.
 //   - The safe interface of libunwind takes 8 to 30 us per stack.
 //   - Even as a source of rules, libunwind needs a library, a descriptor and memory from malloc.
