@@ -1,4 +1,4 @@
-// Compares two samples of a process: what it does in between. Pure functions.
+// Compares two samples of a process and summarizes its activity between them. Pure functions.
 #ifndef ROLLCALL_COLLECTOR_LIVE_ACTIVITY_H_
 #define ROLLCALL_COLLECTOR_LIVE_ACTIVITY_H_
 

@@ -53,7 +53,8 @@ std::vector<std::string> Directories(const std::string& mountinfo, bool v2,
     if (below.starts_with(root) && (below.size() == root.size() || below[root.size()] == '/')) {
       found.push_back(mount_point + below.substr(root.size()));
     }
-    // One view shows a namespace's own group as "/", the other by its full path.
+    // Inside a namespace, one of the two files shows the namespace's own group as "/" and the other
+    // file shows its full path.
     found.push_back(mount_point);
   }
   return found;

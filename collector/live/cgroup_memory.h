@@ -13,9 +13,9 @@
 
 namespace rollcall {
 
-// The file that counts the OOM kills of `pid`'s memory control group, in version 1 or 2; empty if
-// there is none or it is not mounted here. Call while the process lives: the returned path stays
-// valid after its end, but the process's own entry does not.
+// The file that counts the OOM kills of `pid`'s memory control group, in version 1 or 2. Empty if
+// there is no such file or if it is not mounted here. Call while the process lives: the returned
+// path stays valid after the process has ended, but /proc/<pid>/cgroup does not.
 std::string OomCounterPath(const ProcSource& proc, pid_t pid);
 
 // Number of OOM kills so far in that group (version 2: including its descendants).

@@ -15,7 +15,7 @@ struct CollectorAccess {
 
 // Readable by the user alone. False if it cannot be written.
 bool WriteCollectorFile(const std::string& run_directory, const CollectorAccess& access);
-// Empty if there is none, or if it is another user's or open to others.
+// Empty if the file does not exist, belongs to another user, or is accessible to others.
 std::optional<CollectorAccess> ReadCollectorFile(const std::string& run_directory);
 void RemoveCollectorFile(const std::string& run_directory);
 

@@ -11,10 +11,11 @@
 
 namespace rollcall {
 
-// Sets the elements of `found`, which is as long as `names`, whose names the module's dynamic
-// symbol table defines, to ELF addresses (to which LoadedModule::bias must be added); leaves the
-// others unchanged. `file_root`, such as /proc/<pid>/root, is first put in front of the module's
-// path. False: the loaded file could not be opened.
+// Looks up `names` in the module's dynamic symbol table. `found` is as long as `names`. For each
+// name that the table defines, sets the element of `found` to its ELF address (add
+// LoadedModule::bias for the runtime address). Leaves the other elements unchanged. `file_root`,
+// such as /proc/<pid>/root, is first put in front of the module's path. False: the loaded file
+// could not be opened.
 bool FindExports(const LoadedModule& module, const std::string& file_root,
                  std::span<const std::string_view> names, std::span<uint64_t> found);
 

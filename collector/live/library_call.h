@@ -1,5 +1,5 @@
-// Reads from an MPI library's own objects what a thread's current call waits for, which the stack
-// alone does not show.
+// Reads from an MPI library's own objects what a thread's current call waits for. The stack alone
+// does not show it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIBRARY_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIBRARY_CALL_H_
 
@@ -17,19 +17,20 @@
 
 namespace rollcall {
 
-// Merges two samples of one call into `call`: keeps what either of them knows. False if they
-// contradict each other.
+// Merges two samples of one call into `call`: keeps every fact that one of them contains. False if
+// they contradict each other.
 bool Merge(const LibraryCall& other, LibraryCall* call);
 
-// The data of a stack frame that is used here.
+// The data of a stack frame that ReadLibraryCall() uses.
 struct CallFrame {
   FrameRegisters registers;
   std::string_view function;  // empty: unknown
   std::string_view module;    // path
 };
 
-// The values that `frame` has put into callee-saved registers since its caller called it: the
-// objects that it works with. The caller's own values may be anything.
+// The values that `frame` has put into callee-saved registers since its caller called it. These are
+// the objects that the function works with. The caller's own values are left out, because they may
+// be anything.
 std::set<uint64_t> ChangedRegisters(const CallFrame& frame, const CallFrame& caller);
 
 // `frames`: innermost first, up to the outermost MPI function and then its caller. None if the

@@ -44,7 +44,7 @@ class Capture {
           (status == ENOENT || status == ESRCH ? " is gone" : std::string(": ") + strerror(status));
       return;
     }
-    // Sorted by number, the main thread need not be first.
+    // `tids` is sorted by number, so the main thread need not be the first.
     std::stable_partition(tids.begin(), tids.end(), [this](int tid) { return tid == pid_; });
     if (tids.size() > options_.max_threads) {
       result_->threads_left_out = tids.size() - options_.max_threads;
@@ -146,7 +146,7 @@ class Capture {
                        LiveThread* thread) {
     for (int i = 0; i < options_.more_digests && Clock::now() < deadline; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      // As above: it may have entered a call since.
+      // As above: the thread may have entered a call since.
       const auto now = ReadThreadState(proc_, pid_, thread->tid);
       if (!now || now->blocked_call || now->state == RunState::kDiskWait) return;
       int error = 0;
@@ -167,7 +167,8 @@ class Capture {
 
   static void Keep(UnwoundStack&& stack, CaptureMethod method, PythonStack&& python,
                    LiveThread* thread) {
-    // The stack read without stopping may be the longer one, if unwind tables fail for the other.
+    // Keeps the longer stack. The stack read without stopping may be longer, if unwind tables fail
+    // for the other one.
     const bool shorter = stack.frames.size() < thread->frames.size();
     if (!shorter || thread->python.frames.empty()) thread->python = std::move(python);
     if (shorter) return;

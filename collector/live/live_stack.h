@@ -64,16 +64,17 @@ struct LiveStackOptions {
   PtraceFunction ptrace{};  // empty: the real one
 };
 
-// Blocked threads are read without stopping them. A thread is stopped briefly by PTRACE_SEIZE if it
-// runs, if reading does not reach its outermost frame (a frame needs registers that /proc does not
-// show), or if its Python thread cannot be identified (up to 3.10), unless it is in a call that
-// would fail because of the stop. See SnapshotTaker for what the process may notice: only the time.
+// Blocked threads are read without stopping them. A thread is stopped briefly by PTRACE_SEIZE in
+// three cases: it runs; reading does not reach its outermost frame (a frame needs registers that
+// /proc does not show); its Python thread cannot be identified (up to 3.10). A thread in a call
+// that would fail because of the stop is never stopped. The process can notice only the time that
+// passes; see SnapshotTaker.
 //
-// Tracing happens in a separate thread that ends before this returns: the kernel then releases even
-// a thread that did not stop in time, so it cannot stop later. May be called from any thread;
-// concurrent calls on one process interfere (there is only one tracer at a time) and then report
-// it. Needs the same rights as a debugger. Does not verify that `pid` is the intended process:
-// compare start_ticks of ReadProcessState before.
+// Tracing happens in a separate thread that ends before this returns. Its end makes the kernel
+// release even a thread that did not stop in time, so that thread cannot stop later. May be called
+// from any thread. There is only one tracer at a time: concurrent calls on one process interfere,
+// and then report it. Needs the same rights as a debugger. Does not verify that `pid` is the
+// intended process: compare start_ticks of ReadProcessState before.
 LiveStacks CaptureLiveStacks(const ProcSource& proc, pid_t pid,
                              const LiveStackOptions& options = {});
 

@@ -105,8 +105,8 @@ bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
   return false;
 }
 
-// Built-in requests are always complete. The user's request variables also begin with a handle, so
-// the completion pointer is checked, too.
+// Built-in requests are always complete. A variable of the user that holds a request also begins
+// with a handle, so the completion pointer is checked, too.
 std::optional<int32_t> MpichObjects::OpenRequest(uint64_t address) const {
   const std::optional<uint32_t> handle = HandleOf(address, kIsRequest);
   int32_t kind = 0;

@@ -29,8 +29,9 @@ constexpr uint64_t kClassParent = 8;
 constexpr uint64_t kGroupSize = 16;
 constexpr uint64_t kGroupProcesses = 32;
 
-// A collective may consist of others on internal communicators, whose requests say nothing about
-// the caller's (coll/han). These functions do not.
+// Whether `frame` belongs to a function that makes its requests on the caller's communicator. Other
+// collectives may consist of collectives on internal communicators (coll/han). Their requests show
+// nothing about the caller's communicator.
 bool IsPlain(const CallFrame& frame) {
   for (const std::string_view prefix :
        {"PMPI_", "MPI_", "pmpi_", "mpi_", "ompi_coll_base_", "ompi_coll_tuned_", "mca_coll_basic_",
@@ -109,7 +110,7 @@ std::vector<uint64_t> OpenMpiObjects::ReadGroup(uint64_t address) const {
   if (!Get(address + kGroupSize, &size) || !Get(address + kGroupProcesses, &processes)) return {};
   if (size <= 0 || static_cast<size_t>(size) > kMaxMembers) return {};
   std::vector<uint64_t> members = Words(processes, static_cast<size_t>(size));
-  // If this is no list of processes, an entry is null or occurs twice.
+  // If this is not a list of processes, an entry is null or occurs twice.
   const std::unordered_set<uint64_t> all(members.begin(), members.end());
   if (all.size() != members.size() || all.contains(0)) members.clear();
   return members;
@@ -122,7 +123,7 @@ std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::ReadCommunicator(uin
   memory_->Read(address + name_offset_, name.data(), name.size());
   communicator.name =
       CleanText(std::string(name.data(), strnlen(name.data(), name.size())), kMaxNameBytes);
-  // Its own group, and the group that it sends to.
+  // The communicator's own group, and the group that it sends to.
   std::vector<uint64_t> groups;
   for (const uint64_t word : Words(address, kCommunicatorWords)) {
     if (ClassOf(word) == Class::kGroup) groups.push_back(word);
@@ -168,7 +169,7 @@ uint64_t OpenMpiObjects::PeerOf(uint64_t request) {
   return 0;
 }
 
-// Unknown if that is not known of one of them.
+// Sets the awaited ranks only if they are known for each of the open requests.
 void OpenMpiObjects::SetAwaited(const Requests& requests, LibraryCall* call) {
   std::set<int32_t> ranks;
   for (const uint64_t request : requests.open) {
@@ -186,8 +187,8 @@ void OpenMpiObjects::SetAwaited(const Requests& requests, LibraryCall* call) {
   call->answered.assign(ranks.begin(), ranks.end());
 }
 
-// By the name of its class, which begins with the address of that name
-// (mca_pml_ob1_recv_request_t).
+// Decides by the name of the request's class (mca_pml_ob1_recv_request_t). A class begins with the
+// address of its name.
 bool OpenMpiObjects::IsReceive(uint64_t request) const {
   uint64_t type = 0;
   uint64_t name = 0;
@@ -256,7 +257,7 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
       if (!requests.empty()) break;
       open = which.empty();
     }
-    // The caller's registers may hold anything; those that the function itself has set are few.
+    // The caller's registers may hold anything. The function itself has set only a few.
     for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
       const Class type = ClassOf(word);
       if (type == Class::kRequest || type == Class::kCollectiveRequest) requests.push_back(word);
@@ -264,12 +265,12 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
     if (requests.size() > 1) return std::nullopt;
   }
   if (requests.empty()) return std::nullopt;
-  // A message, if there is one, shows for whom the rank waits.
+  // If there is a message among the requests, it shows for whom the rank waits.
   const auto message = std::find_if(requests.begin(), requests.end(), [&](uint64_t request) {
     return ClassOf(request) == Class::kRequest;
   });
   LibraryCall call;
-  // If the call waits for several requests, one that is not known to be open may be complete.
+  // If the call waits for several requests, a request that is not known to be open may be complete.
   call.of_collective = open && message == requests.end();
   const auto communicator = CommunicatorOf(message == requests.end() ? requests.front() : *message);
   if (communicator) SetCommunicator(*communicator, &call);

@@ -35,8 +35,8 @@ class OpenMpiObjects {
       "ompi_mpi_comm_world_addr", "ompi_communicator_t_class", "ompi_group_t_class",
       "ompi_request_t_class", "ompi_coll_base_nbc_request_t_class"};
 
-  // None if the process has no Open MPI, or one without these exports. `image` must outlive the
-  // result. `file_root`: see FindExports().
+  // None if the process has no Open MPI, or an Open MPI without these exports. `image` must outlive
+  // the result. `file_root`: see FindExports().
   static std::optional<OpenMpiObjects> In(const ProcessImage& image, const std::string& file_root);
 
   OpenMpiObjects(const ProcessMemory* memory, const std::array<uint64_t, kExports>& exports);
@@ -66,8 +66,8 @@ class OpenMpiObjects {
     std::vector<uint64_t> open;     // are still waited for
     std::vector<uint64_t> arrived;  // receives that are complete
   };
-  // Of MPI_Wait or MPI_Waitall; none if `frames`, from the function that waits outwards, do not
-  // show open ones.
+  // The requests of MPI_Wait or MPI_Waitall. `frames` begins with the function that waits and
+  // continues to its callers. None if the frames do not show open requests.
   Requests ReadRequests(std::span<const CallFrame> frames);
   Requests RequestsOf(uint64_t array, uint64_t stack_begin, uint64_t stack_end);
   bool IsReceive(uint64_t request) const;
@@ -75,8 +75,8 @@ class OpenMpiObjects {
   const Communicator* CommunicatorOf(uint64_t request);
   void SetCommunicator(const Communicator& communicator, LibraryCall* call) const;
   void SetAwaited(const Requests& requests, LibraryCall* call);
-  // The library's entry of the process whose message, or whose receive, the request waits for; 0 if
-  // unknown.
+  // The library's entry of the peer process: of the sender or of the receiver that the request
+  // waits for. 0 if unknown.
   uint64_t PeerOf(uint64_t request);
 
   const ProcessMemory* memory_;

@@ -160,7 +160,8 @@ uint64_t ProcessImage::MappingEnd(uint64_t address) const {
 }
 
 CodeAddress ProcessImage::Locate(uint64_t pc, bool is_return_address) const {
-  // If a call is the last instruction of a module, its return address is behind the module.
+  // If a call is the last instruction of a module, its return address is after the end of the
+  // module.
   const LoadedModule* module = FindModule(pc - (is_return_address ? 1 : 0));
   if (module == nullptr) {
     return {.module_path = "", .build_id = "", .vaddr = pc, .is_return_address = is_return_address};

@@ -50,8 +50,8 @@ class ProcessImage {
   const std::vector<LoadedModule>& modules() const { return modules_; }
   // End of the readable mapping that holds `address`; 0 if there is none.
   uint64_t MappingEnd(uint64_t address) const;
-  // Converts `pc` to a form that outlives the process. Outside of every module: an empty path, and
-  // vaddr is the pc.
+  // Converts `pc` to a form that outlives the process. If the pc is outside every module, the path
+  // is empty and vaddr is the pc.
   CodeAddress Locate(uint64_t pc, bool is_return_address) const;
   const ProcessMemory& memory() const { return *memory_; }
 

@@ -104,9 +104,9 @@ std::optional<BlockedCall> ParseSyscall(std::string_view text) {
   return call;
 }
 
-// From a thread's schedstat ("CPU time, time on a run queue, time slices"; Linux,
-// Documentation/scheduler/sched-stats.rst); zeros if the kernel has no such file, or has it but
-// does not count.
+// Reads a thread's schedstat ("CPU time, time on a run queue, time slices"; Linux,
+// Documentation/scheduler/sched-stats.rst). Returns zeros if the kernel has no such file, or if the
+// kernel has the file but does not count.
 ThreadTimes ReadExactTimes(const ProcSource& proc, const std::string& thread_directory) {
   std::string text;
   ThreadTimes times;

@@ -69,9 +69,9 @@ struct ProcessState {
 // Compares the start time as well because thread ids are reused.
 const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted);
 
-// Reads /proc/<pid>. Returns nothing if the process has ended, has another start time than
-// `expected_start_ticks` (0: any; pids are reused), or access is denied; `*error` then says which.
-// Leaves out threads that end meanwhile.
+// Reads /proc/<pid>. Returns nothing if the process has ended, if its start time is not
+// `expected_start_ticks` (0: any; pids are reused), or if access is denied. `*error` then holds the
+// reason. Leaves out threads that end meanwhile.
 std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
                                              uint64_t expected_start_ticks, std::string* error);
 

@@ -1,9 +1,10 @@
 // Watches one process of this node: whether it lives and, after its end, how it ended.
 //
 // The kernel reports how a process ended to its parent only. `rollcall exec` is that parent where
-// the launcher permits it. Elsewhere, Linux 6.15 and later report it to holders of a pidfd
-// (PIDFD_GET_INFO with PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h) after the parent has reaped the
-// process. Until then, every Linux shows it in /proc to those who may trace the process.
+// the launcher permits it. Elsewhere, Linux 6.15 and later also report the end to holders of a
+// pidfd (PIDFD_GET_INFO with PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h), after the parent has
+// reaped the process. Until the parent has reaped the process, every Linux shows in /proc how it
+// ended, to processes that may trace it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_WATCH_H_
 #define ROLLCALL_COLLECTOR_LIVE_PROCESS_WATCH_H_
 
@@ -24,12 +25,12 @@ int64_t ProcessCpuNs(pid_t pid);
 bool IsZombie(pid_t pid);
 
 // How a zombie ended: a status as from waitpid(2), read from field 52 of its stat in proc(5).
-// Nothing if it is no zombie, has another start time, or may not be traced; nor if it exited with
-// 0, because the kernel also shows 0 if it may not be traced.
+// Nothing if it is no zombie, has another start time, or may not be traced. Also nothing if it
+// exited with 0, because the kernel shows 0 as well for a process that may not be traced.
 std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks);
 
-// To whom the kernel reports how a process ended. Determined by means of a child process: call
-// before any thread is started. Waits for no other child.
+// Recipients of the kernel's report on how a process ended. FindEndReports() starts a child process
+// to determine them: call it before any thread is started. It waits for no other child.
 enum class EndReports : uint8_t { kNoPidfds, kToParentOnly, kToPidfds };
 EndReports FindEndReports();
 

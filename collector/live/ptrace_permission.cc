@@ -17,7 +17,8 @@ std::string ReadStatus(const ProcSource& proc, const std::string& who) {
   return proc.Read("/proc/" + who + "/status", &status) == 0 ? status : "";
 }
 
-// The real uid, the first of four. ptrace compares all, but they differ only in setuid programs.
+// The real uid, the first of four. ptrace(2) compares all of them, but they differ only in setuid
+// programs.
 std::string RealUid(std::string_view status) {
   const std::string_view users = ProcStatusField(status, "Uid");
   return std::string(users.substr(0, users.find('\t')));

@@ -10,10 +10,10 @@
 
 namespace rollcall {
 
-// Readable text: what denied access to `pid` (ptrace and process_vm_readv make the same check, see
-// "Ptrace access mode checking" in ptrace(2)), the value found, and the exact change that permits
-// it. Checks the tracer, the owner, capabilities, kernel.yama.ptrace_scope and seccomp, in this
-// order.
+// Readable text: the reason why access to `pid` is denied, the value found, and the exact change
+// that permits access. ptrace and process_vm_readv make the same check (see "Ptrace access mode
+// checking" in ptrace(2)). Examines the tracer, the owner, capabilities, kernel.yama.ptrace_scope
+// and seccomp, in this order.
 std::string ExplainPtraceDenied(const ProcSource& proc, pid_t pid);
 
 }  // namespace rollcall

@@ -61,7 +61,8 @@ std::string VersionText(uint32_t hex) {
          std::to_string(hex >> 8 & 0xff);
 }
 
-// The layout does not depend on more than the minor version to 3.12, where the number is not read.
+// The final release of a minor version, for versions whose exact number is not read (before 3.11).
+// Up to 3.12 the layout depends on the minor version only.
 constexpr uint32_t FinalRelease(uint32_t minor) { return 3u << 24 | minor << 16 | 0xf0; }
 
 PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, const Addresses& at,
@@ -130,8 +131,9 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
 PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::string& file_root,
                                      PythonInterpreter* interpreter, std::string* why) {
   PythonPresence presence = PythonPresence::kAbsent;
-  // The lowest mapping is usually the program itself. It may be large, and opening it takes time
-  // from reading the stacks, so it is opened only if something else shows that it runs Python.
+  // The lowest mapping is usually the program itself. The program may be large, and opening it
+  // delays reading the stacks. It is opened only if a loaded extension module shows that the
+  // process runs Python.
   bool first = std::any_of(image.modules().begin(), image.modules().end(), IsExtension);
   for (const LoadedModule& module : image.modules()) {
     const bool by_name = IsInterpreterModule(module.path);
@@ -139,8 +141,9 @@ PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::strin
     first = false;
     if (!looked_at || module.path == "[vdso]") continue;
     Addresses at{};
-    // Only exported symbols are searched: extension modules bind to them, so an interpreter in use
-    // has them. A program may have many other symbols, and its threads wait meanwhile.
+    // Only exported symbols are searched. Extension modules bind to exported symbols, so an
+    // interpreter in use has them. A program may have many other symbols, and its threads would
+    // wait during the search.
     const bool opened = FindExports(module, file_root, kText, at);
     // A program that loads libpython may be named like an interpreter but has none of its symbols.
     if (at[kCodeType] == 0 && at[kOnlyPyPy] == 0) {

@@ -11,8 +11,8 @@
 
 namespace rollcall {
 
-// Addresses are in the process. All data was read from the process or from a file that it named;
-// nothing reached through it may be trusted.
+// Addresses are addresses in the process. All data was read from the process or from a file that
+// the process named. Do not trust data that is reached through these addresses.
 struct PythonInterpreter {
   python::Layout layout;
   uint64_t runtime = 0;     // _PyRuntime
@@ -57,8 +57,8 @@ struct PythonThreads {
   std::string problem;                // why threads may be missing; empty if all were read
 };
 
-// Lists the threads of all interpreters. The process runs meanwhile, so the list may not be of a
-// single moment. Reading stops at inconsistent data and always terminates.
+// Lists the threads of all interpreters. The process runs meanwhile, so the list may mix several
+// moments. Reading stops at inconsistent data and always terminates.
 PythonThreads ListPythonThreads(const ProcessMemory& memory, const PythonInterpreter& interpreter);
 
 inline constexpr int kMaxPythonInterpreters = 64;

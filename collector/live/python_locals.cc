@@ -22,9 +22,9 @@ constexpr uint32_t kMaxCodeHeadBytes = 1024;
 
 class SlotDigest {
  public:
-  // Without the shift (FNV-1a), two changes of all bits, or of the highest ones, may cancel out:
-  // for example an iterator whose index goes from 1 to -1, seen both as a variable and on the
-  // stack.
+  // The shift is necessary: without it (FNV-1a), two changes of all bits, or of the highest bits,
+  // may cancel each other. An example is an iterator whose index goes from 1 to -1 and that is
+  // hashed twice, once as a variable and once on the stack.
   void Add(uint64_t word) {
     hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15;
     hash_ ^= hash_ >> 32;
@@ -57,10 +57,10 @@ struct SlotFrame {
   std::vector<uint64_t> slots;
 };
 
-// The indices of names that `instructions` store. From 3.11 on, caches lie between instructions,
-// and their content may look like an instruction or like its prefix. So each suffix of the prefixes
-// is used. A wrong index yields a name that the code mentions, and rarely one that it does not
-// store.
+// The indices of names that `instructions` store. From 3.11 on, caches lie between instructions.
+// The content of a cache may look like an instruction or like an instruction's prefix, so each
+// suffix of the prefixes is used. A wrong index yields a name that the code mentions. It is rarely
+// a name that the code does not store.
 std::vector<uint64_t> StoredIndices(const std::vector<unsigned char>& instructions,
                                     uint32_t version) {
   const python::StoreOpcodes opcodes = python::StoreOpcodesOf(version);
@@ -119,7 +119,7 @@ class LocalsReader {
     if (!code->optimized && frame.locals == frame.globals) {
       TakeGlobals(frame, &locals.integers, &digest);
     }
-    // A partial list of variables would be taken for a complete one.
+    // A partial list of variables must not be taken for a complete list.
     if (Late()) return {};
     if (code->slots <= kMaxPythonSlots) locals.digest = std::max<uint64_t>(digest.value(), 1);
     return locals;
@@ -262,8 +262,8 @@ class LocalsReader {
     }
   }
 
-  // Adds suspended generators only: a running one is among the frames itself, and an ended one
-  // leaves a frame that refers to freed objects.
+  // Adds suspended generators only. A running generator is among the frames itself. An ended
+  // generator leaves a frame that refers to freed objects.
   void AddGenerator(uint64_t address, int generators, SlotDigest* digest) {
     uint64_t frame_address = address + layout_.generator_frame;
     if (layout_.generator_state != python::kNone) {
@@ -302,8 +302,8 @@ class LocalsReader {
                    SlotDigest* digest) {
     const std::vector<uint64_t>& stored = StoredNames(frame.code);
     objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
-      // Names in code are interned, and a key remains the object that was stored first, which is
-      // usually the interned one. So no key's text needs to be read.
+      // Names in code are interned. A dict's key is the object that was stored first, which is
+      // usually the interned name. Addresses are therefore compared, and no key's text is read.
       if (!std::binary_search(stored.begin(), stored.end(), key) || Late()) return;
       digest->Add(key);
       digest->Add(value);

@@ -1,4 +1,4 @@
-// Reads objects of a Python interpreter in another process, no more of them than needed.
+// Reads objects of a Python interpreter in another process. Reads only the parts that are needed.
 //
 // Memory is untrusted (see python_stack.h): an object is interpreted as a type only after its type
 // was compared, and each read is bounded. Other threads of the process may be running, so data
@@ -64,8 +64,8 @@ class PythonObjects {
   // Read the start of a bytes object or of a tuple: at most `max` elements.
   bool ReadBytes(uint64_t address, uint64_t max, std::vector<unsigned char>* bytes) const;
   bool ReadTuple(uint64_t address, uint64_t max, std::vector<uint64_t>* items) const;
-  // Visits the first `max` entries of a dict's table, as addresses. False: it is no dict with such
-  // a table.
+  // Visits the first `max` entries of a dict's table, as addresses. False if the object is no dict
+  // or its table cannot be read.
   bool ReadDict(uint64_t address, uint64_t max,
                 const std::function<void(uint64_t key, uint64_t value)>& visit) const;
 
@@ -74,8 +74,8 @@ class PythonObjects {
 
   // Returns a reference owned by this object.
   const PythonType& TypeOf(const PythonObject& object);
-  // The number of bytes in `object.bytes` that belong to the object. The bytes behind them may be
-  // changed by other threads: their objects' reference counts.
+  // The number of bytes in `object.bytes` that belong to the object. The bytes after them belong to
+  // other objects. Other threads may change them, for example reference counts.
   size_t OwnBytes(const PythonObject& object, const PythonType& type) const;
 
  private:

@@ -71,7 +71,7 @@ class Walker {
     } else {
       Follow(frame);
     }
-    // Read last because the frames matter more.
+    // The locals are read last because the frames matter more.
     if (locals) TakeLocals();
     return std::move(stack_);
   }
@@ -185,7 +185,7 @@ class Walker {
         static_cast<int64_t>(PythonField<uint64_t>(frame, layout_.frame_instruction) -
                              (code_address + layout_.code_instructions));
     // The frame has not reached its function's first line yet, for example while a finalizer runs.
-    // The interpreter's own tracebacks do not show it either.
+    // The interpreter's own tracebacks do not show such a frame either.
     if (frame[layout_.frame_owner] != kGeneratorOwner &&
         distance < code.first_traceable * kInstructionBytes) {
       return Place::kHidden;
@@ -198,7 +198,7 @@ class Walker {
     return Place::kShown;
   }
 
-  // Owned by the walker; null if it is no code object, which the stack then reports.
+  // Owned by the walker. Null if the object is no code object; the stack then reports that.
   const PythonCode* FindCode(uint64_t address) {
     const auto [entry, is_new] = codes_.try_emplace(address);
     if (!is_new) return &entry->second;
@@ -301,8 +301,8 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
   }
   const auto deadline = Clock::now() + timeout_;
   stack.end = ring::PythonEnd::kNoFrames;
-  // A thread that runs a sub-interpreter has a state in each interpreter; the newer one was entered
-  // from frames of the older one.
+  // A thread that runs a sub-interpreter has a state in each interpreter. The newer state was
+  // entered from frames of the older one.
   for (const PythonThread& thread : threads_.threads) {
     if (!IsThread(thread, native_id, thread_pointer, is_main)) continue;
     PythonStack part =

@@ -1,8 +1,8 @@
 // Reads the Python frames of a thread of another process.
 //
-// The chain of frames belongs to its thread: it is read while the thread is held or blocked, by
+// The chain of frames belongs to its thread. It is read while the thread is held or blocked, by
 // process_vm_readv, without the GIL and without running anything in the process. The memory is
-// untrusted: depth, lengths and time are bounded, each object must have the expected type, and an
+// untrusted: depth, lengths and time are bounded, and each object must have the expected type. An
 // inconsistent chain is reported as unreadable, with the reason.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PYTHON_STACK_H_
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_STACK_H_
@@ -43,7 +43,7 @@ struct PythonStack {
 inline constexpr size_t kMaxLivePythonFrames = 128;
 
 // Reads the chain that starts at thread state `state`, with the frames' PythonLocals if `locals`.
-// Returns what it has by `deadline`.
+// Returns the frames that it has read by `deadline`.
 PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
                              uint64_t state, std::chrono::steady_clock::time_point deadline,
                              bool locals = false);
@@ -60,10 +60,10 @@ class PythonReader {
   bool present() const { return presence_ == PythonPresence::kKnown; }
 
   // Reads the frames of a thread that is currently not moving. `native_id` is its id in the
-  // process's own pid namespace (NSpid in /proc/<pid>/task/<tid>/status); `thread_pointer` is the
-  // value of its pthread_self() (fs_base on x86-64). Either is 0 if unknown. From 3.11 on, one of
-  // them is sufficient; before, it takes the pointer, or `is_main`: the thread is the process's
-  // initial one.
+  // process's own pid namespace (NSpid in /proc/<pid>/task/<tid>/status). `thread_pointer` is the
+  // value of its pthread_self() (fs_base on x86-64). Each of them is 0 if unknown. `is_main`: the
+  // thread is the process's initial thread. From 3.11 on, `native_id` or `thread_pointer` is
+  // sufficient. Before 3.11, `thread_pointer` or `is_main` is required.
   PythonStack Read(uint64_t native_id, uint64_t thread_pointer, bool is_main,
                    bool locals = false) const;
 

@@ -34,8 +34,8 @@ constexpr uint64_t kMinFreeBytes = 1 << 20;
 
 std::string ErrorText(int error) { return strerror(error); }
 
-// Opens `path` as a directory that belongs to the caller and that no other user may enter;
-// otherwise returns none and sets `problem`.
+// Opens `path` as a directory that belongs to the caller and that no other user may enter.
+// Otherwise returns none and sets `problem`.
 UniqueFd OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
   UniqueFd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
@@ -136,8 +136,8 @@ uint64_t BytesBelow(int directory) {
   return bytes;
 }
 
-// Only directories with the content of a run directory may be joined or removed, since --dir may
-// name any directory.
+// Whether the directory has the content of a run directory. Only such a directory may be joined or
+// removed, because --dir may name any directory.
 bool LooksLikeRun(int directory) {
   bool empty = true;
   bool has_rings = false;
@@ -148,7 +148,8 @@ bool LooksLikeRun(int directory) {
   return empty || has_rings;
 }
 
-// Whether a process that writes a ring there still lives, even if its `rollcall run` has ended.
+// Whether a process that writes a ring in this run directory still lives, even if its `rollcall
+// run` has ended.
 bool HasLiveRank(int run, ProcessTable* processes) {
   const UniqueFd rings(
       openat(run, kRingsDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -166,7 +167,7 @@ bool HasLiveRank(int run, ProcessTable* processes) {
   return live;
 }
 
-// A process of the run lives, and its ring is in memory.
+// Whether a process of the run lives and its ring is in memory.
 bool HoldsOneOf(const MemoryRings& in_memory, const std::string& run) {
   char resolved[PATH_MAX];
   const std::string begin = std::string(realpath(run.c_str(), resolved) ? resolved : run) + "/";

@@ -15,13 +15,14 @@
 
 namespace rollcall {
 
-// A run directory that this process created or joined. While it is held, `rollcall clean` and other
-// runs leave it alone: the flock(2) on its lock file marks it as in use, and ends with the process.
+// A run directory that this process created or joined. While this object exists, `rollcall clean`
+// and other runs leave the directory alone: a flock(2) on its lock file marks it as in use. The
+// lock ends with the process.
 class RunDirectory {
  public:
   const std::string& path() const { return path_; }
   bool valid() const { return !path_.empty(); }
-  // True if this process is its agent; see TakeAgentLock().
+  // True if this process is the directory's agent; see TakeAgentLock().
   bool holds_agent_lock() const { return static_cast<bool>(agent_lock_fd_); }
 
  private:

@@ -33,7 +33,7 @@ constexpr char kEstablished[] = "01";  // include/net/tcp_states.h
 constexpr char kListen[] = "0A";
 constexpr uint64_t kAcceptsConnections = 0x10000;  // __SO_ACCEPTCON of include/linux/net.h
 
-// Where the descriptors of a call are.
+// Where a call keeps its descriptors.
 enum class Form : uint8_t { kOne, kPoll, kSelect, kEpoll };
 
 std::optional<Form> FormOf(const ThreadState& thread) {
@@ -109,7 +109,8 @@ std::vector<int> OfSelect(const ProcessMemory& memory, const BlockedCall& call) 
   return {descriptors.begin(), descriptors.end()};
 }
 
-// "tfd:        5 events:       19 data: …", a line for each; proc(5).
+// The descriptors in an epoll instance: /proc/<pid>/fdinfo has a line "tfd:        5 events:
+// 19 data: …" for each; proc(5).
 std::vector<int> OfEpoll(const ProcSource& proc, pid_t pid, uint64_t epoll) {
   std::string text;
   const std::string path =
@@ -144,7 +145,7 @@ uint64_t SocketInode(std::string_view link) {
   return inode;
 }
 
-// An address of IPv4 in a socket of IPv6 is the same address: ::ffff:127.0.0.1.
+// An IPv4 address in an IPv6 socket is the same address: ::ffff:127.0.0.1.
 std::string Normalized(const std::string& address) {
   constexpr std::string_view kMapped = "0000000000000000FFFF0000";
   return address.starts_with(kMapped) ? address.substr(kMapped.size()) : address;
@@ -169,7 +170,8 @@ std::string RunDirectoryOf(const ProcSource& proc, pid_t pid) {
   return found == variables.end() ? std::string() : std::string(found->second);
 }
 
-// The processes of the run: those with its variable, and the descendants of these.
+// The processes of the run: processes whose environment has the run's variable, and their
+// descendants.
 std::set<pid_t> ProcessesOfRun(const ProcSource& proc, const std::string& run_directory) {
   std::vector<int> pids;
   proc.ListNumbers("/proc", &pids);
@@ -197,7 +199,7 @@ std::set<pid_t> ProcessesOfRun(const ProcSource& proc, const std::string& run_di
   return found;
 }
 
-// False if the process' descriptors cannot be read. It may have ended.
+// False if the process still exists and its descriptors cannot be read.
 bool AddSockets(const ProcSource& proc, pid_t pid, std::set<uint64_t>* inodes) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
   std::vector<int> descriptors;
@@ -258,7 +260,7 @@ void ProcessSockets::ReadTcp(const ProcSource& proc, const std::string& path) {
     if (!(words >> inode)) continue;
     local = Normalized(local);
     remote = Normalized(remote);
-    // Without an inode: not accepted yet, or closed.
+    // A connection without an inode is not accepted yet, or closed.
     by_ends_[{local, remote}] = inode;
     if (inode == 0) continue;
     sockets_[inode] = {.local = local,
@@ -287,7 +289,7 @@ void ProcessSockets::ReadUnix(const ProcSource& proc, const std::string& path) {
   }
 }
 
-// /proc does not tell the peers: sock_diag(7).
+// /proc does not show the peers of Unix sockets; sock_diag(7) does.
 void ProcessSockets::ReadUnixPeers() {
   const UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   struct {
@@ -335,7 +337,8 @@ void ProcessSockets::ReadJob(const ProcSource& proc) {
   for (const pid_t pid : job) {
     if (pid == pid_) continue;
     complete_ &= AddSockets(proc, pid, &of_job_);
-    // The other end of its connections is not in these tables.
+    // In another network namespace, the other end of the process's connections is not in these
+    // tables.
     const std::string other = LinkAt(root_ + "/proc/" + std::to_string(pid) + "/ns/net");
     complete_ &= pid == getpid() || other.empty() || other == network;
   }

@@ -1,4 +1,4 @@
-// What a thread that sleeps in a system call waits for, as far as its sockets show.
+// Determines from a process's sockets what a thread that sleeps in a system call waits for.
 #ifndef ROLLCALL_COLLECTOR_LIVE_SOCKET_WAIT_H_
 #define ROLLCALL_COLLECTOR_LIVE_SOCKET_WAIT_H_
 
@@ -19,8 +19,9 @@
 
 namespace rollcall {
 
-// The descriptors at which the call waits, in no order: one of accept, read, recv, write and send
-// (and their variants), or those of poll, select and epoll. Empty: another call, or unreadable.
+// The descriptors that the call waits on, in no order. The call is accept, read, recv, write or
+// send (or a variant), poll, select or epoll. Empty: another call, or the descriptors are
+// unreadable.
 std::vector<int> AwaitedDescriptors(const ProcSource& proc, pid_t pid, const ProcessMemory& memory,
                                     const ThreadState& thread);
 
@@ -28,16 +29,16 @@ std::vector<int> AwaitedDescriptors(const ProcSource& proc, pid_t pid, const Pro
 // of this machine, which takes some ten milliseconds. Not thread-safe.
 class ProcessSockets {
  public:
-  // A process belongs to the job if its environment has the same run directory as that of `pid`,
-  // or if its parent belongs to the job; and so does this process itself. `all_here`: all ranks of
-  // the job are on this machine, so that no host but this one can be the other end of a connection
+  // A process belongs to the job if its environment has the same run directory as that of `pid`, or
+  // if its parent belongs to the job. This process itself also belongs to the job. `all_here`: all
+  // ranks of the job are on this machine. A connection to another host is then no connection
   // between ranks.
   ProcessSockets(const ProcSource& proc, pid_t pid, bool all_here);
 
-  // What a thread waits for that waits at all of these descriptors. Nothing: not for the world
-  // outside the job, or that is not certain, as with a connection to another process of the job, a
-  // peer that cannot be found, or without any socket. Descriptors that are no sockets do not
-  // matter, nor do connections of the process with itself.
+  // For whom a thread waits that waits on all of these descriptors. Nothing if it does not wait for
+  // the world outside the job, or if that is not certain: for example with a connection to another
+  // process of the job, with a peer that cannot be found, or without any socket. Descriptors that
+  // are not sockets are ignored, and so are connections of the process with itself.
   std::optional<OutsideWait::For> WaitFor(const std::vector<int>& descriptors) const;
 
  private:

@@ -13,8 +13,9 @@ std::string SyscallName(int64_t number);
 
 // True for calls that fail with EINTR when their thread is stopped and resumed, even without a
 // signal handler: signal(7), "Interruption of system calls and library functions by stop signals".
-// A debugger's stop has this effect, so these threads must not be stopped: the program may treat
-// the error as a failure. Socket calls are included because the socket may have a time-out.
+// A debugger's stop has this effect. Threads in these calls must not be stopped, because the
+// program may treat the error as a failure. Socket calls are included because the socket may have a
+// time-out.
 bool FailsWhenStopped(int64_t number);
 
 }  // namespace rollcall

@@ -1,5 +1,5 @@
-// Translates thread ids of a process in its own pid namespace (a container): its ring and its
-// memory contain ids of that namespace, /proc contains those of this one.
+// Translates thread ids of a process in a pid namespace of its own (a container). The process's
+// ring and memory contain ids of that namespace. /proc contains ids of this process's namespace.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_
 

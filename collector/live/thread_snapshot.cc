@@ -20,7 +20,8 @@
 namespace rollcall {
 namespace {
 
-// Enough for a Python program some thousand calls deep; what lies above is main().
+// Enough for a Python program some thousand calls deep. The copy begins at the stack pointer, so
+// the frames that may be missing are those near main().
 constexpr size_t kMaxStackBytes = 1 << 20;
 constexpr size_t kMaxVectorBytes = 1 << 14;  // AMX's tiles take half of it
 constexpr uint64_t kRedZoneBytes = 128;      // System V x86-64 ABI, 3.2.2: leaf functions use it
@@ -110,18 +111,18 @@ std::optional<ThreadSnapshot> SnapshotTaker::TakeBlocked(pid_t tid,
 bool SnapshotTaker::WaitUntilStopped(pid_t tid, std::chrono::steady_clock::time_point deadline,
                                      int* signal) const {
   for (int round = 0;; ++round) {
-    // WSTOPPED without WEXITED: if the thread is the main thread of a child of this process, its
-    // exit status must be left for whoever waits for it.
+    // WSTOPPED without WEXITED: the thread may be the main thread of a child of this process. Its
+    // exit status must be left for the code that waits for that child.
     siginfo_t ended{};
     const bool told =
         waitid(P_PID, static_cast<id_t>(tid), &ended, WSTOPPED | WNOHANG | __WALL) == 0 &&
         ended.si_pid == tid;
-    // Another thread of this process that waits for any child may have received the report instead;
-    // the kernel answers this request only for a stopped thread.
+    // Another thread of this process that waits for any child may have received the report instead.
+    // The kernel answers PTRACE_GETSIGINFO only for a stopped thread.
     siginfo_t why{};
     if (ptrace_(PTRACE_GETSIGINFO, tid, nullptr, &why) == 0) {
-      // Stopped by a signal on its way to the thread, which must not be lost, or by this tracer (or
-      // by job control, which resuming does not undo).
+      // The thread was stopped by a signal on its way to the thread, which must not be lost, or by
+      // this tracer (or by job control, which resuming does not undo).
       *signal = (why.si_code >> 8) == PTRACE_EVENT_STOP ? 0 : why.si_signo;
       return true;
     }

@@ -46,7 +46,7 @@ using PtraceFunction = std::function<long(int request, pid_t tid, void* address,
 PtraceFunction RealPtrace();
 
 // Called with a snapshot while its thread does not move, to read other data of the same moment. If
-// the thread was stopped, this holds up the job: the time that it takes must be bounded.
+// the thread was stopped, the job waits for this function, so its running time must be bounded.
 using SnapshotCallback = std::function<void(const ThreadSnapshot&)>;
 
 // Takes snapshots. Construct, use and destroy it in one thread that ends soon afterwards: tracing
@@ -57,17 +57,18 @@ class SnapshotTaker {
   SnapshotTaker(const ProcSource* proc, const ProcessImage* image, pid_t pid, PtraceFunction ptrace)
       : proc_(proc), image_(image), pid_(pid), ptrace_(std::move(ptrace)) {}
 
-  // Snapshots a blocked thread without stopping or otherwise affecting it: stack pointer and pc
-  // come from /proc/<pid>/task/<tid>/syscall, the stack from process_vm_readv(2). Empty if the
-  // thread runs, moved meanwhile, or access is denied; discard what `also` read in this case.
+  // Snapshots a blocked thread without stopping or otherwise affecting it. The stack pointer and
+  // the pc come from /proc/<pid>/task/<tid>/syscall, the stack from process_vm_readv(2). Empty if
+  // the thread runs, if it moved meanwhile, or if access is denied; in these cases discard the data
+  // that `also` has read.
   std::optional<ThreadSnapshot> TakeBlocked(pid_t tid, const SnapshotCallback& also = {}) const;
 
-  // Snapshots any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT: it is stopped while its registers
-  // and stack are copied (about ten microseconds) and `also` runs, and then continues as before: a
-  // pending signal is delivered, a thread that SIGSTOP had stopped stays stopped, an interrupted
-  // call restarts. (Some calls do not: the caller must check FailsWhenStopped() first.) Sends no
-  // signal and reaps no child. If this process dies, the kernel resumes the stopped threads
-  // (ptrace(2), "If the tracer dies").
+  // Snapshots any thread, by PTRACE_SEIZE and PTRACE_INTERRUPT. The thread is stopped while its
+  // registers and stack are copied (about ten microseconds) and `also` runs. Afterwards it
+  // continues as before: a pending signal is delivered, a thread that SIGSTOP had stopped stays
+  // stopped, and an interrupted call restarts. (Some calls do not restart: the caller must check
+  // FailsWhenStopped() first.) Sends no signal and reaps no child. If this process dies, the kernel
+  // resumes the stopped threads (ptrace(2), "If the tracer dies").
   //
   // Gives up at `deadline`. On failure `*error_number` is the errno of ptrace: EPERM; ESRCH for a
   // thread that has ended; ETIMEDOUT if it did not stop.

@@ -1,5 +1,4 @@
-// Reads from a process's memory the functions that its threads were started with, without stopping
-// it.
+// Reads from a process's memory the start routines of its threads, without stopping the process.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_
 

@@ -24,7 +24,7 @@ constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {3, 6, 12, 13, 14, 1
 constexpr int kInstruction = 16;
 #endif
 
-// FNV-1a on words; without the shift, upper bits would not affect the lower ones.
+// FNV-1a on words, with a shift. Without the shift, upper bits would not affect the lower ones.
 uint64_t Mixed(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x100000001b3;
   return hash ^ hash >> 32;
@@ -108,7 +108,7 @@ class Unwinder::Impl {
       if (missing_address_ != 0 && snapshot.stack_cut) {
         stack.detail = "the stack is larger than what was copied";
       }
-      // Memory and registers were available, so the unwind tables failed.
+      // Memory and registers were available, so the unwind tables are insufficient.
       if (missing_address_ == 0 && snapshot.all_registers)
         stack.end = ring::StackEnd::kNoUnwindInfo;
     }
@@ -126,9 +126,9 @@ class Unwinder::Impl {
     uint64_t last_lookup = 0;  // within the innermost instruction of the last frame reached
   };
 
-  // Reads each byte of the stack once, from the outermost frame inwards. The bytes above that frame
-  // are excluded: they hold the program's arguments, or thread-local data such as variables and the
-  // last processor (rseq(2)).
+  // Reads each byte of the stack once, from the outermost frame inwards. The bytes above the
+  // outermost frame are excluded. They hold the program's arguments or thread-local data, such as
+  // variables and the number of the last processor (rseq(2)).
   static void SetDigests(const ThreadSnapshot& snapshot, UnwoundStack* stack) {
     stack->digests.resize(stack->frames.size());
     uint64_t hash = kEmptyDigest;
@@ -162,8 +162,8 @@ class Unwinder::Impl {
     }
   }
 
-  // Whether the unwind tables say that the function around `pc` has no caller, as those of _start
-  // and clone do.
+  // Whether the unwind tables mark the function around `pc` as one without a caller, such as _start
+  // and clone.
   bool IsOutermost(uint64_t pc) const {
     Dwarf_Addr bias = 0;
     Dwfl_Module* module = dwfl_addrmodule(dwfl_, pc);
@@ -200,7 +200,8 @@ class Unwinder::Impl {
     registers.stack_pointer = value(ThreadSnapshot::kStackPointer);
     std::transform(std::begin(kPreserved), std::end(kPreserved), registers.preserved.begin(),
                    value);
-    // From here libdwfl would guess by frame pointers, which generated code may not maintain.
+    // From here on, libdwfl would guess frames by frame pointers, which generated code may not
+    // maintain.
     if (walk->stack->frames.back().module_path.empty()) {
       walk->stopped_for = ring::StackEnd::kNoUnwindInfo;
       return DWARF_CB_ABORT;
@@ -255,8 +256,8 @@ class Unwinder::Impl {
     return false;
   }
 
-  // Gives libdwfl the module's ELF file: the one on disk if it is what was loaded, else a copy from
-  // the process's memory.
+  // Gives libdwfl the module's ELF file. This is the file on disk if it is the loaded file, else a
+  // copy from the process's memory.
   static int FindElf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr base, char** file_name,
                      Elf** elf) {
     auto* self = static_cast<Impl*>(*user_data);

@@ -30,8 +30,9 @@ struct FrameRegisters {
 struct UnwoundStack {
   std::vector<CodeAddress> frames;        // innermost first
   std::vector<FrameRegisters> registers;  // by frame
-  // By frame: hash of the stack of the frame and its callers, and of its callee-saved registers. If
-  // equal at two times, nothing on the stack has changed from that frame outwards.
+  // By frame: hash of the stack of the frame and its callers, and of the frame's callee-saved
+  // registers. If the hashes at two times are equal, nothing on the stack has changed from that
+  // frame outwards.
   std::vector<uint64_t> digests;
   // Hash of all registers of the snapshot except the instruction pointer, and of the stack; 0: not
   // all are known.
