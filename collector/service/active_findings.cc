@@ -12,8 +12,8 @@
 namespace rollcall::service {
 namespace {
 
-// Clocks of ranks, agents and collector differ by microseconds: a diagnosis at a threshold is made
-// slightly after it.
+// Clocks of ranks, agents and collector differ by microseconds. A diagnosis for a threshold is
+// therefore made slightly after the threshold.
 constexpr int64_t kBehindNs = 50'000'000;
 // Evidence that may change without a record is examined this often.
 constexpr int64_t kAgainNs = 5'000'000'000;
@@ -29,7 +29,7 @@ bool Computes(const Process& process, const Observed& observed) {
 }  // namespace
 
 std::string FindingKey(const Trace& trace, const Finding& finding) {
-  // Not by index: another trace has other indices.
+  // Without indices: another trace has other indices.
   const uint64_t world =
       finding.world < trace.worlds.size() ? trace.worlds[finding.world].job_key : 0;
   const uint64_t communicator = finding.communicator < trace.communicators.size()
@@ -37,7 +37,7 @@ std::string FindingKey(const Trace& trace, const Finding& finding) {
                                     : 0;
   const std::string_view kind = KindName(finding.kind);
   const std::string culprits = fmt::format("{}", fmt::join(finding.culprits, ","));
-  // Whatever the others wait in this time.
+  // Independent of the calls in which the other ranks wait this time.
   if (finding.idle) return fmt::format("{}|{:x}|idle|{}", kind, world, culprits);
   return fmt::format("{}|{:x}|{:x}|{}|{}|{}", kind, world, communicator, finding.sequence,
                      finding.hangs, culprits);
@@ -45,7 +45,8 @@ std::string FindingKey(const Trace& trace, const Finding& finding) {
 
 std::vector<FindingState> FindingStates(const Trace& trace, const rollcall::Report& report,
                                         const std::vector<Observed>& observed) {
-  // A process with several devices is several processes of the trace, one of which can be observed.
+  // A process with several devices is several processes of the trace. Only one of them can be
+  // observed.
   const auto of = [&](uint32_t process) -> const Observed* {
     const uint32_t host = trace.processes[process].host_process;
     const uint32_t index = host == kNoIndex ? process : host;
@@ -168,8 +169,8 @@ int64_t ActiveFindings::NextDiagnosisNs() const {
     const int64_t threshold_ns = times_.Next(still_ns);
     if (threshold_ns == INT64_MAX) continue;
     next_ns = std::min(next_ns, state.still_since_ns + threshold_ns + kBehindNs);
-    // The certainty of a finding that rests on polls rises later than the time since the last
-    // record tells: the polls were not tight at first, or the thread waited for a processor.
+    // The certainty of a finding that rests on polls may rise later than the time since the last
+    // record suggests: the polls were not tight at first, or the thread waited for a processor.
     const bool rises = state.hangs && state.certainty == Certainty::kSuspected;
     const bool held = state.hangs && state.computes && still_ns >= times_.kill_after_ns;
     if (rises || held) next_ns = std::min(next_ns, diagnosed_ns_ + kAgainNs);

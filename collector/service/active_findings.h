@@ -1,6 +1,6 @@
-// Which findings were reported and still hold, which of them are to be acted on, and which are void
-// because a rank that was called waiting has moved. A pure state machine: time and movement are
-// arguments.
+// Keeps the findings that were reported and still hold. Decides which of them are to be acted on,
+// and which are void because a rank that was reported as waiting has moved. A pure state machine:
+// time and movement are arguments.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_ACTIVE_FINDINGS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_ACTIVE_FINDINGS_H_
 
@@ -19,7 +19,8 @@
 
 namespace rollcall::service {
 
-// Identifies a finding: the same finding in a later diagnosis is not new, whatever its words.
+// Identifies a finding: a finding of a later diagnosis with the same key is not new, even if its
+// text differs.
 std::string FindingKey(const Trace& trace, const Finding& finding);
 
 // The state of a finding in one diagnosis.
@@ -57,7 +58,7 @@ struct Observed {
 std::vector<FindingState> FindingStates(const Trace& trace, const Report& report,
                                         const std::vector<Observed>& observed);
 
-// What a process has done since.
+// What a process has done since the diagnosis.
 struct Movement {
   uint64_t activity = 0;
   bool gave_up = false;     // it entered MPI_Abort
@@ -67,9 +68,9 @@ struct Movement {
 // Findings that are void.
 struct Withdrawal {
   std::vector<std::string> keys;
-  std::vector<VerdictKind> kinds;  // of those that said that the job hangs
-  // The ranks that moved; ascending. Empty: only findings of idle ranks are void, and nobody has to
-  // be told.
+  std::vector<VerdictKind> kinds;  // of the findings that said that the job hangs
+  // The ranks that moved; ascending. Empty: only findings of idle ranks are void, and the user need
+  // not be informed.
   std::vector<int32_t> ranks;
   bool all = false;  // no reported finding that still holds says that the job hangs
 
@@ -81,8 +82,9 @@ class ActiveFindings {
  public:
   explicit ActiveFindings(const ProgressTimes& times) : times_(times) {}
 
-  // A diagnosis with these findings is over, and they are reported. A higher certainty than before
-  // is new. That ranks are idle is new once: they may be so again and again.
+  // Call after a diagnosis, when its findings are reported. A finding with a higher certainty than
+  // before is new. A finding of idle ranks is new only once, because ranks may become idle again
+  // and again.
   enum class ReportDelta : uint8_t { kNone, kMoreRanks, kNew };
   ReportDelta Report(const std::vector<FindingState>& states, int64_t now_ns);
 
@@ -91,8 +93,8 @@ class ActiveFindings {
   // a suspected one after stall_after.
   bool AnyDue(int64_t now_ns) const;
 
-  // When to diagnose again whatever the digests show: a finding may then be more certain, or due.
-  // INT64_MAX: no finding can change.
+  // When to diagnose again, even if the digests show no change: a finding may then be more certain,
+  // or due. INT64_MAX: no finding can change.
   int64_t NextDiagnosisNs() const;
 
   // Removes findings that are void. `moved`: what a process did, if known.

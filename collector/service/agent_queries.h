@@ -20,9 +20,9 @@ namespace rollcall::service {
 // Not thread-safe. Times are of CLOCK_MONOTONIC.
 class AgentQueries {
  public:
-  // `answer_timeout_ns`: how long agents may be silent when they are asked; data that has not
-  // arrived by then is left out. While data arrives, it is waited for. `agents` and `state` must
-  // outlive this object. `handle_events` handles events until `until_ns` at most: it calls
+  // `answer_timeout_ns`: how long an agent that was asked may be silent. The wait continues while
+  // data arrives. Data that has not arrived when the wait ends is left out. `agents` and `state`
+  // must outlive this object. `handle_events` handles events until `until_ns` at most: it calls
   // OnAnswer() and GiveUpOn().
   AgentQueries(int64_t answer_timeout_ns, AgentTable* agents, const JobState* state,
                std::function<void(int64_t until_ns)> handle_events);
@@ -36,12 +36,12 @@ class AgentQueries {
   void WaitForAgent();
 
   struct Rings {
-    // The job is over: the agent answers after all process ends are known, if that is soon.
+    // The job is over. The agent answers when all process ends are known, or after a short wait.
     bool settle = false;
     uint64_t newest_records = 0;     // of each ring buffer; 0: all
     std::set<uint64_t> processes{};  // process ids; empty: all
-    // Not 0: answers are waited for until then, even if agents are silent, and previously fetched
-    // rings are kept until newer ones of their processes arrive.
+    // Not 0: answers are waited for until this time, even if agents are silent. Previously fetched
+    // rings are kept until newer rings of their processes arrive.
     int64_t deadline_ns = 0;
   };
   // Waits for the answers of all agents concerned; rings() does not change after that. Forgets
@@ -52,14 +52,14 @@ class AgentQueries {
   bool WasRequested(uint64_t number) const { return requested_.contains(number); }
   // The number of newest records that was requested of all processes; 0: all.
   uint64_t newest_records() const { return newest_records_; }
-  // Whether all records of the process have been requested since.
+  // Whether all records of the process were requested for rings().
   bool FetchedWhole(uint64_t process) const {
     return newest_records_ == 0 || whole_.contains(process);
   }
 
   // Asks the agents to write the stacks of these processes to their journals, and waits until they
-  // have. Only the first kMaxStacks processes are asked for. `wait_only`: no stacks, only whether
-  // the processes wait for the world outside the job.
+  // have done so. Only the first kMaxStacks processes are asked for. `wait_only`: the agents write
+  // no stacks; they only write whether the processes wait for the world outside the job.
   void FetchStacks(const std::vector<uint64_t>& processes, bool wait_only = false);
   static constexpr size_t kMaxStacks = 8;
 
@@ -67,8 +67,8 @@ class AgentQueries {
   void RequestEnvironments();
   void AwaitEnvironments(int64_t deadline_ns);
 
-  // Symbolizes a trace. Asks one agent after another for addresses that are still unknown: a binary
-  // may exist on some nodes only.
+  // Symbolizes a trace. A binary may exist on some nodes only, so one agent after another is asked
+  // for the addresses that are still unknown.
   void Symbolize(Trace* trace);
 
  private:

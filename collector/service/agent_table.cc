@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxAgentNameBytes = 256;
 constexpr char kReplaced[] = "another agent took its place";
-// Long-term limit of what is fetched from a node while its ranks compute.
+// Long-term limit of the data that is fetched from a node while its ranks compute.
 constexpr int64_t kFetchBytesPerSecond = 1 << 20;
 // Journals and environments may use this fraction (one part in N) of the memory limit.
 constexpr uint64_t kShareBesidesRings = 4;
@@ -50,10 +50,11 @@ std::vector<uint64_t> AgentTable::AcceptHello(uint64_t number, const rpc::Hello&
   }
   const Place place(CleanText(hello.host(), kMaxAgentNameBytes),
                     CleanText(hello.run_directory(), kMaxAgentNameBytes));
-  // The same agent has reconnected, or another one takes its place; either sends its whole state
-  // again. Two nodes may have the same name and path, so an agent takes another's place only if
-  // that one has left. Agents without an id are identified by name and path; one that was replaced
-  // waits until its successor leaves.
+  // The same agent has reconnected, or another agent takes its place. In both cases the new
+  // connection sends the agent's whole state again. Two nodes may have the same name and path, so
+  // an agent takes another's place only if the other agent has left. Agents without an id are
+  // identified by name and path. If an agent without an id was replaced, it is refused until its
+  // successor leaves.
   std::vector<uint64_t> replaced;
   for (const uint64_t other : Candidates(hello, place)) {
     if (other == number) continue;

@@ -69,7 +69,7 @@ class AgentTable {
   // Handles the agent's Hello, or refuses the agent. Returns the agents that it replaces, which are
   // refused and removed.
   std::vector<uint64_t> AcceptHello(uint64_t number, const rpc::Hello& hello);
-  // Refuses and removes agents that have been silent for that long.
+  // Refuses and removes agents that have been silent for `lost_after_ns`.
   Agents TakeLost(int64_t now_ns, int64_t lost_after_ns);
 
   // Null if no agent has that number.

@@ -11,9 +11,9 @@
 
 namespace rollcall::service {
 
-// As long as more than `max_direct` agents attach to the collector itself, some of these are asked
-// to be aggregators, and others to attach to one. A job of fewer nodes has no aggregator. A pure
-// state machine, not thread-safe.
+// If more than `max_direct` agents attach to the collector itself, some of them are asked to be
+// aggregators, and others to attach to an aggregator. A job of fewer nodes has no aggregator. A
+// pure state machine, not thread-safe.
 class AggregatorTree {
  public:
   // The most agents of one aggregator.
@@ -31,7 +31,7 @@ class AggregatorTree {
   void Add(uint64_t number, const Agent& agent);
   // The agent has left, or another one has taken its place.
   void Remove(uint64_t number);
-  // The agent with that id is given up: no aggregator reserves a place for it.
+  // The agent with that id is given up: aggregators no longer reserve a place for it.
   void GiveUp(uint64_t id) { Release({.id = id}); }
   // The agent serves others at `address`; an empty address means that it cannot.
   void OnAggregator(uint64_t number, const std::string& address);

@@ -27,9 +27,10 @@ namespace {
 // Requests queued for an agent that does not read them.
 constexpr size_t kMaxQueued = 4096;
 constexpr size_t kMaxAgents = 16384;
-// A connection without a gRPC handshake by then is closed: any user can open one.
+// A connection that has not completed its gRPC handshake after this time is closed, because any
+// user can open one.
 constexpr int kHandshakeMs = 5000;
-// A connection without a call is closed, too: an agent always has one.
+// A connection without a call is closed after this time. An agent always has a call.
 constexpr int kIdleMs = 10000;
 // How long the last requests may take to be sent before the server stops.
 constexpr auto kFlushTimeout = std::chrono::seconds(1);
@@ -37,8 +38,8 @@ constexpr auto kFlushTick = std::chrono::milliseconds(5);
 
 class Server;
 
-// One agent's stream. Lives as long as gRPC or the handler need it: gRPC's part ends with OnDone,
-// the handler holds it through AgentLink.
+// One agent's stream. Lives as long as gRPC or the handler needs it: gRPC's part ends with OnDone,
+// and the handler holds the stream through AgentLink.
 class Session : public AgentLink, public std::enable_shared_from_this<Session> {
  public:
   Session(Server* server, int max_unread) : server_(server), max_unread_(max_unread) {}
@@ -168,7 +169,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
 
   ~Server() override {
     listener_->Stop();
-    // An agent that misses the order to stop would stay, and with it its node's traces.
+    // An agent that misses the order to stop would keep running and keep its node's traces.
     const auto deadline = std::chrono::steady_clock::now() + kFlushTimeout;
     while (!Flushed() && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kFlushTick);
@@ -265,7 +266,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
       reactor->Finish(status);
       return reactor;
     }
-    // gRPC keeps `answer` and the reactor until Finish(), also if the watcher has gone.
+    // gRPC keeps `answer` and the reactor until Finish(), even if the watcher has disconnected.
     watchers_->Ask(*question, [reactor, answer](rpc::Answer text) {
       *answer = std::move(text);
       reactor->Finish(grpc::Status::OK);

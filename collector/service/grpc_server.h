@@ -16,9 +16,9 @@ struct ServerLimits {
   int max_unread = 16;
 };
 
-// Serves agents for an AgentHandler until it is destroyed. Every call must carry the token;
-// connections from other machines must be encrypted (rpc/tls.h); what exceeds the limits is not
-// taken from the network.
+// Serves agents for an AgentHandler until it is destroyed. Every call must carry the token.
+// Connections from other machines must be encrypted (rpc/tls.h). Messages beyond the limits are not
+// read from the network.
 class CollectorServer {
  public:
   virtual ~CollectorServer() = default;
@@ -28,8 +28,9 @@ class CollectorServer {
   virtual void ShutDownAgents(bool keep) = 0;
 };
 
-// Listens on `address` (HOST:PORT). Null and why if it cannot, or if the token is too short.
-// The handlers must outlive the server; without `watchers`, none are served.
+// Listens on `address` (HOST:PORT). Returns null and sets `problem` if it cannot listen, or if the
+// token is too short. The handlers must outlive the server. Without `watchers`, no watchers are
+// served.
 std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
                                        AgentHandler* handler, std::string* problem,
                                        const ServerLimits& limits = {},

@@ -16,12 +16,12 @@ namespace {
 
 // A finding may name thousands of ranks that did the same.
 constexpr size_t kMaxNamed = 8;
-// A process that is behind others is compared with this many of their classes.
+// A lagging process is compared with this many classes of the other processes.
 constexpr size_t kMaxClasses = 4;
-// Non-blocking calls that a process may have made since.
+// Non-blocking calls that a process may have made since the call whose counts are needed.
 constexpr uint64_t kRecordsBesides = 4;
-// Some members of a communicator may have made this many calls after one that other members are
-// still in.
+// Some members of a communicator may have made this many further calls while other members are
+// still in a call.
 constexpr uint64_t kMaxCallsLater = 4;
 
 // The call path of the open call.
@@ -114,8 +114,8 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes) {
       counted |= lacks;
       if (lacks || !known) cut.insert(member.process);
     }
-    // Two arrays with one count for each member are stored before their record; those of later
-    // calls follow it.
+    // The two arrays of a call have one count for each member. They are stored before the call's
+    // record. The arrays of later calls follow that record.
     const uint64_t members = std::max(communicator.ranks.size(), communicator.members.size());
     const uint64_t parts = (members + ring::kContinuationValues - 1) / ring::kContinuationValues;
     const uint64_t records = std::bit_ceil(kRecordsBesides + (1 + highest - number) * 2 * parts);
@@ -156,8 +156,8 @@ std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& repor
       add(Representatives(trace, communicator));
     }
   }
-  // Why a process has not made a call that others of its communicator have made shows in a
-  // comparison with these.
+  // Compares a process that has not made a call with the other members of the communicator that
+  // have made it. The comparison shows why the process has not made the call.
   const std::set<uint32_t> named = chosen;
   for (const Communicator& communicator : trace.communicators) {
     if (!IsBehind(trace, communicator, named)) continue;

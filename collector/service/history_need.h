@@ -1,5 +1,5 @@
-// In a large job, few records of each process are read at first. Selects the processes whose whole
-// history may add to the findings.
+// In a large job, few records of each process are read at first. This file selects the processes
+// whose whole history may add to the findings.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_HISTORY_NEED_H_
 #define ROLLCALL_COLLECTOR_SERVICE_HISTORY_NEED_H_
 
@@ -12,21 +12,23 @@
 
 namespace rollcall::service {
 
-// Processes and records to fetch because all members have made a call that some may still be in,
-// and the counts that they passed are missing.
+// Processes and records to fetch for a call that all members have made and that some may still be
+// in. The trace lacks the counts that the members passed to that call.
 struct CountsNeed {
   std::set<uint32_t> processes;  // indices into trace.processes
-  uint64_t newest_records = 0;   // so many hold the call with its counts
+  uint64_t newest_records = 0;   // this many records include the call with its counts
 };
 
 // Empty if there is no such call, or if its counts take more than `max_bytes` in all. Pure.
 CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes);
 
-// Indices into trace.processes, at most `most`. For each finding: its culprits and the members of
-// its communicator; if those are too many, one member of each class that made the same calls (by
-// checkpoints). Then, for each communicator on which one of these has not made the newest call, one
-// member of each class, of four classes at most. Last, one process for each place at which
-// processes wait. Pure.
+// Indices into trace.processes, at most `most`, in this order:
+// - For each finding: its culprits and the members of its communicator. If the communicator has too
+//   many members: one member of each class that made the same calls (by checkpoints).
+// - For each communicator on which one of these processes has not made the newest call: one member
+//   of each class, of four classes at most.
+// - One process for each place at which processes wait.
+// Pure.
 std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& report, size_t most);
 
 }  // namespace rollcall::service

@@ -7,8 +7,9 @@ namespace {
 
 constexpr int64_t kHalfWindowNs = 5'000'000'000;
 constexpr int64_t kMinSpanNs = 500'000'000;
-// A rank is late if others have waited for this long: as seen in one message, whose samples are of
-// one moment, or in two, which may have been transferred and queued for different times.
+// A rank is late if others have waited for this long. kLateNs applies if one message shows it,
+// because its samples are of one moment. kLateElsewhereNs applies if two messages show it, because
+// they may have been transferred and queued for different times.
 constexpr int64_t kLateNs = 1'000'000;
 constexpr int64_t kLateElsewhereNs = 100'000'000;
 // Communicators of lost agents are forgotten only beyond this number.
@@ -111,7 +112,7 @@ void JobPace::EndLateness(const JobState::Process& process, int64_t now_ns, Proc
   if (const auto* open = OpenCallOf(process, pace->late_key, pace->late_sequence)) {
     pace->late_ns = std::max(pace->late_ns, open->since_ns - pace->late_first_ns);
   } else if (pace->quiet) {
-    // It stood still until now: the agent reports at once that a rank moves again.
+    // It stood still until now: the agent reports at once when a rank moves again.
     pace->late_ns = now_ns - pace->late_first_ns;
   }
   Lateness& lateness = pace->lateness;
@@ -122,7 +123,7 @@ void JobPace::EndLateness(const JobState::Process& process, int64_t now_ns, Proc
 }
 
 void JobPace::BeginLateness(const JobState::Process& process, int64_t now_ns, Process* pace) const {
-  // A rank inside a call waits itself, so that others may be the reason why it is late.
+  // A rank inside a call waits itself, so other ranks may be the reason for its lateness.
   if (!JobState::IsLive(process) || process.in_call() || process.polling) return;
   for (const JobState::Member& member : process.members) {
     const auto found = communicators_.find(member.key);

@@ -1,11 +1,11 @@
-// How fast the ranks of a job make collective calls, how much of their time they spend in them, and
-// which ranks the others wait for, from the digests alone. A pure state machine: time is an
-// argument.
+// Determines from the digests alone how fast the ranks of a job make collective calls, which share
+// of their time they spend in these calls, and which ranks the others wait for. A pure state
+// machine: time is an argument.
 //
-// A digest says how long ago, by its node's own clock, a call was entered. Subtracted from the time
-// at which the collector received the digest, this gives moments that are comparable across nodes
-// without their clocks, with the error of one transfer. Ranks are sampled about once a second, so
-// that what is counted here are samples, not calls.
+// A digest contains how long ago, by its node's own clock, a call was entered. This is subtracted
+// from the time at which the collector received the digest. The results are comparable across nodes
+// without comparing the nodes' clocks, with the error of one transfer. Ranks are sampled about once
+// a second, so the counts are counts of samples, not of calls.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_PACE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_PACE_H_
 
@@ -21,7 +21,7 @@ namespace rollcall::service {
 // The slope of a growing number over its last 5 to 10 seconds.
 class Slope {
  public:
-  // A value below an earlier one counts as that.
+  // A value below an earlier value counts as the earlier value.
   void Add(int64_t now_ns, int64_t value);
   // `value`: at `now_ns`. 0 before there is a span of time.
   double PerNs(int64_t now_ns, int64_t value) const;
@@ -41,7 +41,8 @@ class Slope {
 
 class JobPace {
  public:
-  // How often others had entered a collective, and waited, while the rank was outside every call.
+  // How often others had entered a collective and waited for this rank while it was outside every
+  // call.
   struct Lateness {
     uint32_t samples = 0;
     uint32_t late = 0;     // of them; one that is late now is not included
@@ -50,7 +51,7 @@ class JobPace {
     int64_t now_ns = 0;  // of one that is late now; 0: it is not
   };
 
-  // The state has handled these digests, which came in one message at that time.
+  // Call after the state has handled these digests, which came in one message at `now_ns`.
   void OnDigests(const JobState& state, const rpc::DigestBatch& digests, int64_t now_ns);
   // Forgets processes that the state no longer has.
   void Prune(const JobState& state);
@@ -58,7 +59,7 @@ class JobPace {
   double CollectivesPerSecond(uint64_t communicator, int64_t now_ns) const;
   // Of a process, on all its communicators.
   double CallsPerSecond(uint64_t process, int64_t now_ns) const;
-  // Share of a process' time that it was inside a collective.
+  // Share of a process's time that it was inside a collective.
   double ShareInside(uint64_t process, int64_t now_ns) const;
   Lateness LatenessOf(const JobState::Process& process, int64_t now_ns) const;
 
@@ -71,7 +72,8 @@ class JobPace {
   };
   struct Communicator {
     Slope completed;  // by the first member
-    // Of the newest collectives that are known, by the first member; by sequence number.
+    // The newest collectives that are known, each as entered by the first member; by sequence
+    // number.
     std::array<Arrival, 4> arrivals;
   };
   struct Process {
@@ -82,7 +84,7 @@ class JobPace {
     bool is_inside = false;
     bool quiet = false;
     Lateness lateness;
-    // The collective that it has not entered and others have. first_ns 0: none.
+    // The collective that others have entered and this process has not. first_ns 0: none.
     uint64_t late_key = 0;
     uint64_t late_sequence = 0;
     int64_t late_first_ns = 0;

@@ -10,7 +10,7 @@
 namespace rollcall::service {
 namespace {
 
-// The results are added up: the order of processes, which are in a hash table, does not matter.
+// The results are added up, so the order of processes, which are in a hash table, does not matter.
 uint64_t Fold(uint64_t id, uint64_t activity, uint64_t more) {
   uint64_t hash = id * 0x9e3779b97f4a7c15u ^ (activity + 1) * 0xc2b2ae3d27d4eb4fu ^ more;
   hash ^= hash >> 29;
@@ -93,10 +93,11 @@ void JobState::StoreMember(const rpc::MemberDigest& member, Process* process) {
 void JobState::CompareHashes(const rpc::MemberDigest& member, uint64_t id) {
   if (member.unordered() || member.size() == 1) return;
   CompareMarks(member.key(), member.marks(), id);
-  constexpr uint64_t kOfResults = 0x5bd1e9955bd1e995;  // their numbers are others than calls'
+  constexpr uint64_t kOfResults = 0x5bd1e9955bd1e995;  // results have sequence numbers of their own
   CompareMarks(member.key() ^ kOfResults, member.results(), id);
   for (const uint64_t sequence : {member.non_finite_input(), member.non_finite_result()}) {
-    // Once for each process: where it came from, nobody may be to blame.
+    // Counts a call once for each process: the value may come from a place where nobody is to
+    // blame.
     if (sequence == 0 || non_finite_.size() >= kCommunicatorsKept) continue;
     if (non_finite_.emplace(id, member.key(), sequence).second) {
       mismatches_ |= Fold(member.key(), sequence, 17) | 1;
@@ -218,7 +219,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
   for (auto& [key, world] : worlds) {
     if (world.waiting == 0 || world.just_ended) continue;
     slow.insert(slow.end(), world.slow.begin(), world.slow.end());
-    // Past each threshold the same state may get a different verdict.
+    // After each threshold the same state may get a different verdict.
     const auto passed = [&](int64_t since_ns) { return options_.times.Passed(now_ns - since_ns); };
     const uint64_t moved = passed(world.last_moved_ns);
     const uint64_t waited = passed(world.waits_since_ns) << 8 | passed(world.last_waits_ns);
@@ -255,7 +256,7 @@ void DiagnosisThrottle::Ran(const Suspicion& suspicion, Outcome outcome, int64_t
                             int64_t end_ns) {
   const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
   gap_ns_ = again ? std::min(gap_ns_ * 2, kMaxGapNs) : kMinGapNs;
-  // A verdict stands until a process moves; still, other problems may be found later.
+  // A verdict stands until a process moves, but other problems may be found later.
   if (outcome == Outcome::kVerdict) gap_ns_ = kMaxGapNs;
   fingerprint_ = suspicion.fingerprint;
   reason_ = suspicion.reason;

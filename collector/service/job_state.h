@@ -1,8 +1,8 @@
-// What the collector knows of all processes from their digests, and whether that is suspicious. A
-// pure state machine: time is an argument, and nothing is sent from here.
-// A suspicion is cheap and may be false: it costs a snapshot and a diagnosis, and only the
-// diagnosis is reported. Slowness is not a hang, so a diagnosis without a finding delays the next
-// one (DiagnosisThrottle).
+// Keeps the state of all processes as the digests report it, and decides whether that state is
+// suspicious. A pure state machine: time is an argument, and nothing is sent from here. A suspicion
+// is cheap and may be false: it costs a snapshot and a diagnosis, and only the diagnosis is
+// reported. Slowness is not a hang, so a diagnosis without a finding delays the next one
+// (DiagnosisThrottle).
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 
@@ -23,7 +23,7 @@ namespace rollcall::service {
 
 enum class Reason : uint8_t {
   kNone,
-  kSomeWait,  // some have waited for a while, others go on
+  kSomeWait,  // some have waited for a while, others continue
   kAllWait,   // every live process of a world waits and nothing moves
   kEnded,     // a process ended or finalized, others wait
   kMismatch,  // two members' hashes differ at one sequence number, or data has NaN
@@ -35,7 +35,8 @@ struct Suspicion {
   // Changes with the evidence of the suspicion: the same fingerprint gets the same verdict.
   uint64_t fingerprint = 0;
   std::vector<uint64_t> stalled;  // ids, for kStalled
-  // Ids of processes that may become so: they have been outside any call for half of that time.
+  // Ids of processes that may become stalled: they have been outside every call for half of
+  // stall_after.
   std::vector<uint64_t> slow = {};
 };
 
@@ -44,8 +45,8 @@ class JobState {
   struct Options {
     ProgressTimes times = {};
     int64_t some_wait_ns = 300'000'000;
-    // Launchers end a job when a rank dies. Only if the launcher does not, a hang is left to
-    // report.
+    // Launchers end a job when a rank dies. A hang is reported only if the launcher has not ended
+    // the job after this time.
     int64_t ended_ns = 400'000'000;
   };
   explicit JobState(const Options& options) : options_(options) {}
@@ -58,7 +59,7 @@ class JobState {
   void RemoveAgent(uint64_t agent);
 
   Suspicion Check(int64_t now_ns) const;
-  // The rings did not confirm the mismatch: the digests were torn or of different moments.
+  // The rings did not confirm the mismatch: the digests were torn, or of different moments.
   void ClearMismatches();
 
   // A process' part in a communicator.
@@ -89,7 +90,7 @@ class JobState {
     bool polling = false;
     bool ended = false;
     int64_t gone_since_ns = 0;  // ended or finalized; 0: neither
-    bool abnormal = false;      // known only once the end's manner is
+    bool abnormal = false;      // known only when the manner of the end is known
     std::vector<OpenCall> open_calls;
     std::vector<Member> members;
     bool in_call() const { return !open_calls.empty(); }
@@ -119,8 +120,9 @@ class JobState {
   // The communicators that have a live member, largest first.
   std::vector<Progress> Communicators(int64_t now_ns) const;
   size_t live() const;
-  // Thread-safe. Some process records calls. One that met the others at the store of
-  // torch.distributed, and no more, has a backend whose calls are not recorded, or may have one.
+  // Thread-safe. Whether some process records calls. A process that met the others at the store of
+  // torch.distributed and recorded nothing else does not count: the calls of its backend are not
+  // recorded, or may not be.
   bool ever_seen() const { return ever_started_ || inside_start_ > 0; }
 
  private:
@@ -150,9 +152,9 @@ class JobState {
   std::atomic<int64_t> inside_start_ = 0;  // processes with Process::inside_start
 };
 
-// When to diagnose again. While some ranks compute, diagnoses take at most a tenth of the time;
-// when all wait, there is no rank to disturb. A state without a verdict is diagnosed more and more
-// rarely, unless a verdict only waits for its time.
+// Decides when to diagnose again. While some ranks compute, diagnoses take at most a tenth of the
+// time. When all ranks wait, there is no rank to disturb. A state without a verdict is diagnosed
+// more and more rarely, unless the verdict is known and only its time has not come.
 class DiagnosisThrottle {
  public:
   // The result of a diagnosis.

@@ -36,12 +36,12 @@ constexpr int64_t kQueueNs = 60'000'000'000;
 // Reserved for files that the collector opens: bundles, binaries, the journal.
 constexpr uint64_t kReservedDescriptors = 32;
 constexpr int kRetryMs = 100;
-// An agent's first call has less than 4 KiB, and comes within milliseconds. Until it has come, the
-// bytes are counted once a tick.
+// An agent's first call has less than 4 KiB and comes within milliseconds. Until the call has come,
+// the received bytes are counted once a tick.
 constexpr uint64_t kMaxUnprovenBytes = 16 << 10;
 constexpr int64_t kUnprovenNs = 5'000'000'000;
 constexpr int64_t kUnprovenIfOthersWaitNs = 500'000'000;
-// How long the place of one that was closed stays taken.
+// How long the place of a closed connection stays taken.
 constexpr int64_t kEmptyPlaceNs = 1'000'000'000;
 constexpr int kTickMs = 20;
 constexpr int kEstablished = 1;  // include/net/tcp_states.h of Linux
@@ -93,7 +93,7 @@ uint64_t DescriptorLimit() {
   return files.rlim_cur;
 }
 
-// Only the reserved descriptors are left. A new descriptor has the lowest free number.
+// Whether only the reserved descriptors are left. A new descriptor has the lowest free number.
 bool FewAreLeft(const UniqueFd& newest) {
   return !newest || static_cast<uint64_t>(newest.get()) + kReservedDescriptors >= DescriptorLimit();
 }
@@ -104,7 +104,7 @@ UniqueFd Copy(const UniqueFd& fd) {
   return FewAreLeft(copy) ? UniqueFd() : std::move(copy);
 }
 
-// The connection has ended, or has sent more than a connection without the token may send.
+// Whether the connection has ended, or has sent more than a connection without the token may send.
 bool IsOver(int fd) {
   tcp_info info{};
   socklen_t size = sizeof(info);
@@ -148,8 +148,8 @@ bool Listener::Open(const std::string& address, std::string* problem) {
       continue;
     }
     why = strerror(errno);
-    // The address family is disabled. Any other failure is an error: a program that listens on the
-    // address already would receive the agents' token.
+    // The address family is disabled. Any other failure is an error: another program may already
+    // listen on the address, and it would receive the agents' token.
     if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) continue;
     sockets_.clear();
     break;
@@ -171,7 +171,7 @@ int Listener::TimeoutMs() {
     const int64_t left_ns = silent_.front().until_ns - Now(CLOCK_MONOTONIC);
     timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
   }
-  // Places become free without a sign here.
+  // No event reports that a place has become free.
   const bool waits = std::any_of(silent_.begin(), silent_.end(),
                                  [](const Silent& connection) { return connection.waits; });
   const std::lock_guard lock(mutex_);
@@ -210,7 +210,8 @@ std::deque<Listener::Silent>::iterator Listener::OldestSilent() {
 }
 
 void Listener::Accept(int listener) {
-  // If all of too many wait for gRPC, the system keeps further ones.
+  // If there are too many connections and all of them wait for gRPC, the system queues further
+  // ones.
   while (silent_.size() <= kMaxSilent) {
     UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool none_left = !fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
@@ -252,11 +253,12 @@ void Listener::CheckFirstBytes(Silent* connection) {
   const std::string_view spoken(bytes, n == ssize_t{sizeof(bytes)} ? sizeof(bytes) : 0);
   const bool tls = spoken.starts_with(kHandshake);
   connection->protocol = tls ? Protocol::kTls : Protocol::kPlainText;
-  // Over plain text, no agent on another machine sends its token, and none is accepted.
+  // No agent on another machine sends its token over plain text, so plain text is accepted from
+  // this machine only.
   connection->waits = tls || (spoken == kPreface && IsFromLoopback(connection->fd.get()));
   if (!connection->waits) connection->fd = UniqueFd();
-  // It is not silent any more, and has its place when those before it have shown the token: of 512
-  // agents that start at once, the last one waits for seconds on a slow machine.
+  // The connection is no longer silent. It gets its place when the connections before it have shown
+  // the token. If 512 agents start at once on a slow machine, the last one waits for seconds.
   connection->until_ns = Now(CLOCK_MONOTONIC) + kQueueNs;
 }
 
@@ -323,7 +325,8 @@ void Listener::Prove(std::string_view peer) {
   int port = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), port);
   const std::lock_guard lock(mutex_);
-  // Hosts may use equal ports: rather one too many than an agent that is closed.
+  // Several hosts may use the same port. It is better to count one connection too many as proven
+  // than to close an agent's connection.
   std::erase_if(unproven_, [&](const Unproven& connection) {
     return connection.copy && connection.port == port;
   });

@@ -1,4 +1,4 @@
-// Accepts connections for gRPC and limits what those without the token may cost.
+// Accepts connections for gRPC, and limits the cost of connections without the token.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 
@@ -16,15 +16,17 @@
 
 namespace rollcall::service {
 
-// gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor: a client that
-// opens enough connections would lock out all agents. Here a connection is handed over once it has
-// sent the first bytes of TLS or, from this machine, of HTTP/2. At most kMaxSilent connections
-// have not; the oldest of them is closed for another one. Some descriptors are always reserved for
-// the rest of the process.
+// gRPC's own listener (1.51) stops for good when accept(2) finds no free descriptor, so a client
+// that opens enough connections would lock out all agents. This listener hands a connection over to
+// gRPC only after the connection has sent the first bytes of TLS or, from this machine, of HTTP/2.
+// A connection that has not sent them is *silent*. There are at most kMaxSilent silent connections;
+// the oldest one is closed to make room for a new one. Some descriptors are always reserved for the
+// rest of the process.
 //
-// A connection is *unproven* from then on until Prove(). gRPC has at most kMaxUnproven of each
-// protocol; others wait. One that ends, sends much or takes long is closed, and its place stays
-// empty for a while: all of them together cost a few percent of a core, however many there are.
+// A connection is *unproven* from the handover until Prove(). gRPC has at most kMaxUnproven
+// unproven connections of each protocol; further connections wait. An unproven connection that
+// ends, sends much or takes long is closed, and its place stays empty for a while. All unproven
+// connections together therefore cost a few percent of a core at most, however many there are.
 class Listener {
  public:
   static constexpr size_t kMaxSilent = 512;
@@ -57,7 +59,8 @@ class Listener {
     bool waits = false;    // it has sent the first bytes
     Protocol protocol = Protocol::kPlainText;
   };
-  // One that was handed over. gRPC owns its descriptor, and does not tell when it closes it.
+  // A connection that was handed over. gRPC owns its descriptor, and does not report when it closes
+  // it.
   struct Unproven {
     UniqueFd copy;  // none: it was closed, and its place stays taken
     Protocol protocol = Protocol::kPlainText;
@@ -69,8 +72,9 @@ class Listener {
 
   void Run();
   void Accept(int listener);
-  // Closes the connection if it has sent nothing, or something else; otherwise it waits. When many
-  // agents connect at once, most have sent something: check before closing one.
+  // Closes the connection if it has sent nothing, or other bytes than TLS or HTTP/2 begin with;
+  // otherwise the connection waits. When many agents connect at once, most connections have already
+  // sent their first bytes: call this before a connection is closed as silent.
   static void CheckFirstBytes(Silent* connection);
   std::deque<Silent>::iterator OldestSilent();
   void HandOverThoseThatMay(int64_t now_ns);

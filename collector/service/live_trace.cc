@@ -18,7 +18,7 @@
 namespace rollcall::service {
 namespace {
 
-// Whether records are missing because only the newest ones were asked for.
+// Whether records are missing because only the newest ones were requested.
 bool IsCut(const Trace& trace) {
   return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
     return std::any_of(process.threads.begin(), process.threads.end(), [](const Thread& thread) {
@@ -142,8 +142,9 @@ void LiveTraceBuilder::AddRings(const Journals& journals,
     Process& process = builder.trace()->processes[*index];
     live.observed.resize(std::max<size_t>(live.observed.size(), *index + 1));
     if (!options.keep_evidence) live.observed[*index] = Observe(id, image);
-    // Two samples, the second begun after the first ended: the digest that said quiet arrived
-    // before this request was sent, and the activity is unchanged.
+    // Quiet requires two samples, the second begun after the first ended. The digest that reported
+    // quiet is the first sample: it arrived before this request was sent. The image is the second
+    // one, and the activity is unchanged.
     const auto digest = quiet.find(id);
     const bool quiet_before = digest != quiet.end() && digest->second == image.activity;
     process.quiet =
@@ -162,14 +163,15 @@ void LiveTraceBuilder::AddEnds(const Journals& journals, const Options& options,
   said.reserve(journals.size());
   for (const auto& [agent, journal] : journals) said.push_back(&journal->journal);
   ApplyJournals(said, &builder);
-  // Only processes that ended by themselves are known to have been still then; for others the
-  // journal must say so.
+  // Only processes that ended by themselves are known to have been still at that time. For other
+  // processes the journal must show it.
   for (Process& process : builder.trace()->processes) {
     process.quiet |= options.time_is_up && HasEnded(process.end) && !process.end.by_launcher;
   }
-  // The journal is newer than the images: a process that ended in between may have done much first,
-  // even finalize, or said why it ends. The next live trace has both. In the last one the journal
-  // is used.
+  // The journal is newer than the images. A process that ended in between may first have done much:
+  // it may even have finalized, or reported why it ends. The next live trace has both the end and
+  // these records, so the process counts as alive in this one. The last live trace (`settle`) uses
+  // the journal.
   for (const uint32_t index : draft->alive) {
     ProcessEnd& end = builder.trace()->processes[index].end;
     if (end.how != ProcessEnd::How::kAlive) draft->ended.push_back(index);

@@ -1,4 +1,4 @@
-// A live trace of the job: made of the rings, journals and digests that the collector has.
+// Builds a live trace of the job from the rings, journals and digests that the collector has.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_
 
@@ -46,7 +46,8 @@ class LiveTraceBuilder {
 
   struct Options {
     bool settle = false;  // the job is over, and its journals are used
-    // It was ended for its time, so a killed process is not evidence that it was still.
+    // The job was ended because its time was up, so the death of a process is no evidence that it
+    // was still.
     bool time_is_up = false;
     // The images are moved from the queries' rings into the evidence, as far as memory permits.
     // Their CPU times are not recorded.

@@ -41,8 +41,8 @@ constexpr uint64_t kMaxRecords = 256;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
-// Whether the monitor is to handle the message before its next tick. The state of a job is examined
-// once a tick at most, and to wake a thread costs more than to handle a digest.
+// Whether the monitor must handle the message before its next tick. Digests can wait: the state of
+// a job is examined once a tick at most, and waking a thread costs more than handling a digest.
 bool IsUrgent(const rpc::AgentMessage& message) {
   return !message.has_digests() && (!message.has_heartbeat() || message.heartbeat().asks_clock());
 }
@@ -51,7 +51,7 @@ bool EndedWell(const Report& report) {
   return report.findings.empty() && report.status == Report::Status::kFinished;
 }
 
-// Whether a process recorded more than that it met the others at the store of torch.distributed: as
+// Whether a process recorded more than its rendezvous at the store of torch.distributed; see
 // JobState::ever_seen().
 bool RecordsCalls(const Trace& trace) {
   const bool only_met = !trace.communicators.empty() &&
@@ -147,15 +147,16 @@ void Monitor::Run() {
       std::swap(after_diagnosis, after_diagnosis_);
     }
     if (!due && !after_diagnosis) continue;
-    // Not while a live trace waits for answers: an agent that changes its connection drops pending
-    // answers.
+    // No orders are sent while a live trace waits for answers, because an agent that changes its
+    // connection drops pending answers.
     SendOrders();
     RemoveLostAgents();
     const int64_t now = checked_ns_ = Monotonic();
     const Suspicion suspicion = state_.Check(now);
     suspected_ = suspicion.reason;
     if (suspicion.reason == Reason::kNone) unreported_.clear();
-    // The cost depends on the number of processes, even if few have sent a digest.
+    // The cost of a check depends on the number of processes, even if few of them have sent a
+    // digest.
     check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
     LookEarly(suspicion.slow);
     PublishMetrics(suspicion, now);
@@ -208,7 +209,7 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
     }
   }
   unchecked_ |= !events.empty();
-  // Here, so that watchers see the job move during a long diagnosis.
+  // The state is published here so that watchers see the job move during a long diagnosis.
   if (const int64_t now = Monotonic(); watchers_.IsDue(now)) PublishState(now, nullptr);
 }
 
@@ -318,7 +319,7 @@ uint64_t Monitor::FirstRecords(Reason reason) const {
 bool Monitor::FetchCounts(const LiveTrace& live, const Report& report) {
   // Whole rings include the counts, if there are any.
   if (!IsLarge()) return false;
-  // A healthy job may be in a long call at every diagnosis.
+  // The amount is limited because a healthy job may be in a long call at every diagnosis.
   if (report.no_progress_ns < options_.times.stall_after_ns &&
       !agents_.MayFetchWhileComputing(Monotonic())) {
     return false;
@@ -434,7 +435,7 @@ std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& r
 }
 
 void Monitor::LookEarly(const std::vector<uint64_t>& slow) {
-  // Few ranks of a job serve. If there are many such ranks, they compute.
+  // Only a few ranks of a job act as servers. If many ranks are slow, they compute.
   if (!options_.live_stacks || slow.size() > AgentQueries::kMaxStacks) return;
   std::vector<uint64_t> unseen;
   for (const uint64_t id : slow) {
@@ -471,7 +472,8 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
   };
   fetch_and_diagnose();
   LearnNames(live.trace);
-  // Ranks that continue may have left the mismatched call behind.
+  // Ranks that continue may have made so many calls that the mismatched call is no longer among the
+  // records.
   if (suspicion.reason == Reason::kMismatch && IsLarge() &&
       !IsReportable(report, options_.times.stall_after_ns)) {
     first.newest_records = MoreRecords();
@@ -512,10 +514,10 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
   }
   if (fruitful) {
     NotifyAgents(report, collected);
-    // Ask early: the reader of the verdict may end the job.
+    // The environments are requested early, because the reader of the verdict may end the job.
     if (options_.evidence.write) queries_.RequestEnvironments();
     if (!named) {
-      // Only now: reading debug information takes far longer than everything else here.
+      // Symbolized only now: reading debug information takes far longer than everything else here.
       queries_.Symbolize(&live.trace);
       RunTask([&] { report = DiagnoseLive(live, time_is_up); });
     }
@@ -567,8 +569,8 @@ collect::Evidence Monitor::CollectEvidence(LiveTraceBuilder::Options options) {
 
 void Monitor::ActIfDue(const Report& report) {
   if (!options_.on_due || interrupted_ || report.status != Report::Status::kHung) return;
-  // Reading debug information may have taken seconds: ranks that moved meanwhile are taken into
-  // account.
+  // Reading debug information may have taken seconds. Movements of ranks during that time are taken
+  // into account.
   HandleEvents(Monotonic());
   WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
   if (!active_findings_.AnyDue(Monotonic())) return;
@@ -625,8 +627,8 @@ void Monitor::FinishNow() {
     RunTask([&] { final.report = Diagnose(live.trace, diagnose); });
   };
   const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
-  // The agents' last messages precede their snapshots. Ranks that outlive their launcher for longer
-  // than the agents wait may end while snapshots are taken.
+  // The agents' last messages precede their snapshots. If ranks outlive their launcher for longer
+  // than the agents wait, they may end while snapshots are taken.
   for (int i = 0; i < kLastLooks; ++i) {
     queries_.FetchRings(first);
     build_and_diagnose();
@@ -639,7 +641,7 @@ void Monitor::FinishNow() {
     queries_.Symbolize(&live.trace);
     final.report = Diagnose(live.trace, diagnose);
   }
-  // That the time is up is no finding about ranks.
+  // A finding that the time is up is not a finding about ranks.
   const std::vector<Finding>& findings = final.report.findings;
   const bool found = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.kind != VerdictKind::kTimedOut;

@@ -40,20 +40,20 @@ namespace rollcall::service {
 
 inline constexpr size_t kMaxDirectAgents = 1024;
 
-// What happens to the data of a report, for a bundle.
+// How the data of a report is collected for a bundle.
 struct EvidenceOptions {
   // Called on the monitor's thread after the report was reported. It may block on a file: messages
   // of agents are queued meanwhile. If empty, agents are asked only for what a verdict needs.
   std::function<void(const Report&, const collect::Evidence&)> write;
-  // How long all of a job's rings may take to arrive after the report. What has not arrived by then
-  // is left out and named, except for records that the verdict needed.
+  // How long all rings of a job may take to arrive after the report. Rings that have not arrived by
+  // then are left out and named. The records that the verdict needed are always included.
   int64_t deadline_ns = 30'000'000'000;
 };
 
 struct MonitorOptions {
   ProgressTimes times = {};
-  // How long agents may be silent when they are asked; data that has not arrived by then is left
-  // out. While data arrives, it is waited for.
+  // How long an agent that was asked may be silent. The wait continues while data arrives. Data
+  // that has not arrived when the wait ends is left out.
   int64_t answer_timeout_ns = 5'000'000'000;
   // An agent that is silent for this long, or leaves and does not reconnect, is lost; the diagnosis
   // continues without it.
@@ -61,8 +61,8 @@ struct MonitorOptions {
   // Limit of the rings, journals and environments of all agents together. Data beyond it is dropped
   // and named in the verdict. The trace that is made of the data takes as much memory again.
   uint64_t max_held_bytes = uint64_t{4} << 30;
-  // With more agents than this, some are asked to become aggregators, and others to connect to
-  // them.
+  // With more agents than this, some agents are asked to become aggregators, and others to connect
+  // to an aggregator.
   size_t max_direct_agents = kMaxDirectAgents;
   // False: no live stacks are requested.
   bool live_stacks = true;
@@ -70,12 +70,11 @@ struct MonitorOptions {
   std::function<void(const Trace&, const Report&)> on_report;
   // As on_report, for a report with the same findings and more waiting ranks. May be empty.
   std::function<void(const Trace&, const Report&)> on_update;
-  // Called after those, and after evidence.write: the job may be ended because of a finding in the
-  // report. Called once;
-  // nothing is withdrawn afterwards. May be empty.
+  // Called after on_report or on_update, and after evidence.write: the job may be ended because of
+  // a finding in the report. Called once; nothing is withdrawn afterwards. May be empty.
   std::function<void(const Report&)> on_due = {};
-  // Findings of earlier reports are void: ranks that they called waiting have moved. A report of
-  // the new state follows by on_report or on_update. May be empty.
+  // Called when findings of earlier reports are void: ranks that they reported as waiting have
+  // moved. A report of the new state follows by on_report or on_update. May be empty.
   std::function<void(const Withdrawal&)> on_withdrawal;
   EvidenceOptions evidence = {};
   // Information for the user besides verdicts (an agent is lost). May be empty.
@@ -108,15 +107,15 @@ class Monitor : public AgentHandler {
   // Thread-safe, and lives as long as the monitor.
   WatchHandler* watchers() { return &watchers_; }
 
-  // Thread-safe. The job is being ended, or the user has asked it to stop: what the ranks do from
-  // now on withdraws no verdict.
+  // Thread-safe. Call when the job is being ended, or when the user has asked it to stop: movements
+  // of ranks after this call withdraw no verdict.
   void NoteInterrupted() { interrupted_ = true; }
   bool interrupted() const { return interrupted_; }
   // Thread-safe. Some rank has been recorded.
   bool ranks_seen() const { return state_.ever_seen(); }
   // Thread-safe. Diagnoses once at once, reports as usual, and then calls `then` on the monitor's
-  // thread. After that, the digests and journals of the agents say for every process whether it is
-  // still.
+  // thread. From then on, the digests and journals of the agents determine for every process
+  // whether it is still.
   void DiagnoseNow(std::function<void()> then);
 
   struct Final {
@@ -125,7 +124,7 @@ class Monitor : public AgentHandler {
     collect::Evidence evidence;      // if there are findings, with evidence.write only
     std::vector<std::string> hosts;  // hosts of the traces, sorted
     bool ranks_seen = false;
-    bool is_new = false;        // it says more than all earlier reports
+    bool is_new = false;        // it contains more than all earlier reports
     bool any_findings = false;  // in this or an earlier report, and not withdrawn
   };
   // The job is over: diagnoses everything a last time. Blocks until that is done, at most a few
@@ -157,10 +156,11 @@ class Monitor : public AgentHandler {
   // Reports a problem of an agent, once.
   void Note(const Agent& agent, const std::string& problem);
   void RemoveLostAgents();
-  // Asks once whether processes that may become stalled wait for the world outside the job: a
-  // server that works on a request at the later moment has not stood still for so long.
+  // Asks once, ahead of the threshold, whether processes that may become stalled wait for the world
+  // outside the job. A server may be working on a request when the threshold is reached; the early
+  // answer shows that it has not stood still all the time.
   void LookEarly(const std::vector<uint64_t>& slow);
-  // `requested`: requested independently of the digests, and not to be delayed.
+  // `requested`: the diagnosis was requested independently of the digests, and must not be delayed.
   void RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up);
   // The diagnosis of a running job, without findings about processes that were not quiet in two
   // samples, and without findings that rest on snapshots of two moments.
@@ -171,7 +171,7 @@ class Monitor : public AgentHandler {
   static std::map<uint64_t, Movement> LastMovements(const LiveTrace& live);
   void ActIfDue(const Report& report);
   void PublishMetrics(const Suspicion& suspicion, int64_t now);
-  // `final`: the job has ended; null: it goes on.
+  // `final`: the job has ended; null: it continues.
   void PublishState(int64_t now_ns, const Report* final);
   rpc::WatchState WatchedState(int64_t now_ns, const Report* final) const;
   void AnswerWatchers();
@@ -180,7 +180,7 @@ class Monitor : public AgentHandler {
   void LearnNames(const Trace& trace);
   // The live processes that a report calls stalled.
   std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
-  // The job has more processes than whole rings are read of.
+  // Whether the job has too many processes to read whole rings of all of them.
   bool IsLarge() const;
   // The number of newest records of each ring buffer that is requested first; 0: all.
   uint64_t FirstRecords(Reason reason) const;
@@ -197,11 +197,11 @@ class Monitor : public AgentHandler {
   // Reports what is new in the live trace, which may be empty afterwards. `fruitful`: the report is
   // worth reporting.
   void ReportChanges(LiveTrace* live, const Report& report, bool fruitful, int64_t begin_ns);
-  // Fetches what the live trace of a report lacks of the job's rings, and forgets all rings.
-  // `options` are those of that live trace.
+  // Fetches the part of the job's rings that the live trace of a report lacks, and then forgets all
+  // rings. `options` are the options of that live trace.
   collect::Evidence CollectEvidence(LiveTraceBuilder::Options options);
-  // Asks the agents to write to their journals that a hang was found in the data collected until
-  // then.
+  // Asks the agents to write to their journals that a hang was found in the data that was collected
+  // until `collected_ns`.
   void NotifyAgents(const Report& report, int64_t collected_ns);
   // The host of each agent whose rings are in the live trace, sorted.
   std::vector<std::string> HostsOf(const LiveTrace& live);

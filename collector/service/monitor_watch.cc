@@ -1,4 +1,4 @@
-// What the monitor tells watchers.
+// The part of the monitor that serves watchers.
 #include <fmt/format.h>
 
 #include <string>
@@ -70,7 +70,7 @@ std::string Monitor::Answer(const rpc::Question& question) {
       !agents_.MayFetchWhileComputing(Now(CLOCK_MONOTONIC))) {
     return "no diagnosis: it would disturb the ranks that compute; try again later\n";
   }
-  // Not as a requested one, which would report findings before their time.
+  // Not as a requested diagnosis: that would report findings before their time.
   RunDiagnosis(suspicion, /*requested=*/false, /*time_is_up=*/false);
   if (active_findings_.empty() && unreported_.empty()) return "the diagnosis found nothing\n";
   std::string text;

@@ -71,7 +71,8 @@ void RelayedAgents::Message(uint64_t agent, rpc::AgentMessage message) {
     for (int i = 0; i < std::min(messages.size(), kMaxMessages); ++i) {
       Relay(agent, &aggregator->second, &messages[i]);
     }
-    // The rest of the message follows them: once it is consumed, they are as well.
+    // The handler gets the rest of the message after these messages. Once the rest is consumed,
+    // these messages are consumed as well.
     message.mutable_from_agents()->clear_messages();
   }
   handler_->Message(agent, std::move(message));

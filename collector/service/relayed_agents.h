@@ -1,4 +1,4 @@
-// Presents each agent behind an aggregator as if it had its own connection.
+// Presents each agent that is connected through an aggregator as if it had its own connection.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_
 

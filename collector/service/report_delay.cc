@@ -40,8 +40,8 @@ bool LacksRanks(const Trace& trace, const Report& report) {
   });
 }
 
-// Ranks may join those that the report says wait: they are alive and in no call. Ranks in a call
-// that were not yet observed to be still count if that would prove the finding.
+// Ranks may join the ranks that the report says wait: they are alive and in no call. A rank in a
+// call that was not yet observed to be still counts as well, if it would prove the finding.
 bool MoreMayCome(const Trace& trace, const Report& report) {
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {

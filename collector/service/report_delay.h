@@ -1,4 +1,5 @@
-// When a report is worth reporting, and when it should wait for ranks that would complete it.
+// Decides whether a report is worth reporting, and whether it should wait for ranks that would
+// complete it.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_REPORT_DELAY_H_
 #define ROLLCALL_COLLECTOR_SERVICE_REPORT_DELAY_H_
 
@@ -9,8 +10,8 @@
 
 namespace rollcall::service {
 
-// While the job runs, an inconclusive report is not reported, as the next diagnosis may decide. It
-// is reported once the job has made no progress for `stall_after_ns`.
+// While the job runs, an inconclusive report is not reported, because the next diagnosis may
+// decide. It is reported once the job has made no progress for `stall_after_ns`.
 bool IsReportable(const Report& report, int64_t stall_after_ns);
 
 // How long, in nanoseconds since the report was first made, it should wait for ranks that may

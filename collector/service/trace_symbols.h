@@ -1,4 +1,4 @@
-// The addresses of a trace that still need symbols, and a cache of those that have them.
+// Finds the addresses of a trace that still need symbols, and caches the symbols of the others.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
 
@@ -16,7 +16,7 @@ namespace rollcall::service {
 // one. Bounded; not thread-safe.
 class SymbolCache {
  public:
-  // Fills in what is known and returns each unknown address once.
+  // Fills in the known symbols and returns each unknown address once.
   std::vector<CodeAddress> Fill(Trace* trace) const;
   void Add(const CodeAddress& address, std::vector<SourceFrame> frames);
   // Whether the added symbols give more than module and address.

@@ -1,4 +1,4 @@
-// The watchers of a collector and their questions, on the way to the monitor's thread.
+// Queues the watchers of a collector and their questions for the monitor's thread.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_DESK_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_DESK_H_
 
@@ -24,17 +24,17 @@ class WatchDesk : public WatchHandler {
     OnAnswer on_answer;
   };
 
-  // Answers what is left.
+  // Answers the remaining questions.
   ~WatchDesk() override;
 
   void Watch(std::shared_ptr<WatchLink> link) override;
   void Ask(rpc::Question question, OnAnswer on_answer) override;
 
-  // Whether there is a watcher, and it is time for a state. To make states takes at most a fiftieth
-  // of the time.
+  // Whether there is a watcher and a new state is due. Making states takes at most a fiftieth of
+  // the time.
   bool IsDue(int64_t now_ns);
-  // Sends what `make` returns to all watchers. Nothing follows a state with an end, which later
-  // watchers receive at once.
+  // Sends the state that `make` returns to all watchers. A state with an end is the last one;
+  // watchers that connect later receive it at once.
   void Publish(int64_t now_ns, const std::function<rpc::WatchState()>& make);
   // The oldest question that was not taken.
   std::optional<Asked> Take();

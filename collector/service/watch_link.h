@@ -13,7 +13,7 @@ namespace rollcall::service {
 class WatchLink {
  public:
   virtual ~WatchLink() = default;
-  // Sends a state. One that has not been sent when the next one is given is left out.
+  // Sends a state. If a state has not been sent when the next one is given, it is left out.
   virtual void Send(std::shared_ptr<const rpc::WatchState> state) = 0;
   virtual bool closed() = 0;
 };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxRanksBytes = 512;
 
-// The ranks of one place.
+// The ranks at one place.
 struct Class {
   std::vector<int32_t> ranks;
   std::set<uint64_t> communicators;
@@ -28,8 +28,9 @@ struct Class {
   double share_inside = 0;
 };
 
-// Ranks that move are at different numbers of many communicators that look alike, so that only
-// those that stand still are told apart by number, and all by the size of the communicator.
+// Ranks that move are at different sequence numbers of many communicators that look alike.
+// Therefore only ranks that stand still are distinguished by sequence number. All ranks are
+// distinguished by the size of the communicator.
 using Place = std::tuple<uint64_t, std::string_view, uint32_t, int32_t, uint64_t>;
 
 class RankClasses {

@@ -1,4 +1,4 @@
-// The state of a job for `rollcall top`, made of what its digests have said.
+// Makes the state of a job for `rollcall top` from its digests.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
 
@@ -23,7 +23,7 @@ inline constexpr size_t kWatchedLateRanks = 32;
 // Why the digests look like a hang; empty for none.
 std::string_view ReasonText(Reason reason);
 
-// Fills in what the digests tell; the rest is the monitor's. A pure function.
+// Fills in the fields that the digests provide; the monitor fills in the rest. A pure function.
 rpc::WatchState MakeWatchState(const JobState& state, const JobPace& pace,
                                const CommunicatorNames& names, int64_t now_ns);
 

@@ -46,8 +46,8 @@ bool WatchStream::Flushed() {
   return closing_ || (writing_ == nullptr && next_ == nullptr);
 }
 
-// The mutex is what keeps a write from being started after Finish(): gRPC may end the call, and
-// with it the reactor, at any time from then on.
+// The mutex prevents a write from being started after Finish(): from then on, gRPC may end the
+// call, and with it the reactor, at any time.
 void WatchStream::Close(const grpc::Status& status) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(closing_, true)) return;
