@@ -28,15 +28,15 @@
 namespace rollcall::agent {
 namespace {
 
-// A file without a valid header may still be in preparation; after this time it is considered
+// A file without a valid header may still be in preparation. After this time the file is considered
 // foreign.
 constexpr int64_t kMakingNs = 5'000'000'000;
 // Sampling period for such files. It is short because a process must be watched before it can die:
-// afterwards, only its parent knows how it ended.
+// after its death, only its parent knows how it ended.
 constexpr int64_t kMakingPeriodNs = 5'000'000;
 // How long a parent on a busy machine may take to wait for its ended child.
 constexpr int64_t kReapNs = 1'000'000'000;
-// Whoever asks rollcall to stop may have asked the launcher and the ranks this long before.
+// The sender that asks rollcall to stop may have asked the launcher and the ranks this long before.
 constexpr int64_t kSameMomentNs = 100'000'000;
 // Limit per pass: reading one ring takes about a millisecond.
 constexpr int kLetGoAtOnce = 8;
@@ -252,8 +252,7 @@ void Agent::WatchProcess(Process* process) {
   process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
-  // exec() leaves the previous program's ring behind: that program has ended, although the pid
-  // lives.
+  // exec() leaves the previous program's ring. That program has ended, although its pid lives.
   for (const auto& other : processes_) {
     if (other.get() == process || !other->readable || !IsOfSameProcess(other->sample, sample)) {
       continue;
@@ -328,7 +327,7 @@ bool Agent::EndedInterrupted(const Process& process) const {
 }
 
 // The journal's lines come from `rollcall exec`, from this agent, and from an earlier agent in the
-// same directory: all are trusted equally.
+// same directory. All of them are trusted equally.
 void Agent::ReadJournalLines() {
   rpc::AgentMessage message;
   std::string error;
@@ -412,8 +411,8 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const bool timed_out = Now(CLOCK_MONOTONIC) - process->ended_ns >= timeout_ns;
   std::optional<int> status = process->watch.WaitStatus();
   // If rollcall ended the job, it is clear which processes the launcher killed, and a launcher that
-  // ends itself waits for none of them. In other cases all processes killed at once would look
-  // alike.
+  // ends itself reaps none of them. In other cases all processes that were killed at once would
+  // look alike.
   if (!status && process->pid > 0 && by_rollcall_) {
     status = ZombieStatus(process->pid, sample.process_start_ticks);
   }
@@ -434,9 +433,9 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   const bool killed = end.how == ProcessEnd::How::kVanished ||
                       (end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL);
   end.oom_killed = killed && oom_kills > process->oom_kills;
-  // After the launcher was asked to stop, a rank may also exit with a code or crash: Open MPI's
-  // ranks do when they lose their daemon (4.1.0: by SIGSEGV), others in a signal handler of their
-  // own.
+  // After the launcher was asked to stop, a rank may also exit with a code or crash. Open MPI's
+  // ranks do so when they lose their daemon (4.1.0: by SIGSEGV), other ranks do so in a signal
+  // handler of their own.
   const bool launcher_like =
       end.how == ProcessEnd::How::kVanished ||
       (end.how == ProcessEnd::How::kSignaled && (end.status == SIGTERM || end.status == SIGKILL)) ||
@@ -479,7 +478,7 @@ void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
 
 bool Agent::EndsAreKnown() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
-    // The parent's report may arrive before this agent has seen the end; the ring must then be
+    // The parent's report may arrive before this agent has seen the end. The ring must then be
     // sampled once more.
     return !process->readable || process->hidden || (process->ended && process->end_known);
   });
@@ -493,7 +492,7 @@ void Agent::SignalAll(int signal) {
 
 bool Agent::CopyToDirectory(Process* process) {
   process->copy_due = false;
-  const uint64_t activity = process->sample.activity;  // at least that is in the copy
+  const uint64_t activity = process->sample.activity;  // the copy contains at least this
   const std::string directory = options_.run_directory + "/" + kRingsDirectory;
   const std::string copy = process->name + kRingCopySuffix;
   const std::string& name = process->ended ? process->name : copy;
@@ -534,7 +533,7 @@ void Agent::PumpCopies() {
     if (!process->copy_due) continue;
     if (left-- == 0) return;
     process->copy_due = false;
-    // The job may need the disk: half of what is free is left to it.
+    // The job may need the disk, so half of the free space is left to it.
     struct stat ring;
     struct statvfs disk;
     const bool fits = fstat(process->sampler->fd(), &ring) == 0 &&

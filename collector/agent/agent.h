@@ -42,12 +42,12 @@ struct AgentOptions {
   // Period of digests of moving processes, and of heartbeats if there are none; twice that in a
   // large job.
   int64_t heartbeat_ns = 1'000'000'000;
-  // How long the agent waits for a parent's report on an ended process before it reports what it
-  // knows itself.
+  // How long the agent waits for a parent's report on an ended process. After that it reports what
+  // it has observed itself.
   int64_t parent_report_timeout_ns = 300'000'000;
   // If two processes end less than this apart, neither end is taken for a consequence of the other.
-  // Shorter than kEndOrderBlurNs because one agent sees all the ends of its node. After losing a
-  // rank, Open MPI waits for one second before it ends the others.
+  // Shorter than kEndOrderBlurNs because one agent sees all ends of its node. After losing a rank,
+  // Open MPI waits for one second before it ends the others.
   int64_t end_order_blur_ns = kEndOrderBlurNs / 2;
   // Time after a process's end at which its ring is reduced to the memory that it needs.
   int64_t release_after_ns = 1'000'000'000;
@@ -66,7 +66,7 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Waits for work, at most `timeout_ms` and never past the next sample, and does it.
+  // Waits for work, at most `timeout_ms` and never past the next sample, and then does the work.
   void RunOnce(int timeout_ms);
   // Makes RunOnce() return soon. Callable from any thread; async-signal-safe.
   void Wake();
@@ -79,16 +79,19 @@ class Agent {
   // Number of processes ever seen, and number of those that still live.
   size_t seen() const { return processes_.size(); }
   size_t alive() const;
-  // The whole job was asked to stop, by rollcall itself or by the user through it. Deaths from then
-  // on count as its consequence. `at_ns`: CLOCK_MONOTONIC.
+  // The whole job was asked to stop, by rollcall itself or by the user through rollcall. Deaths
+  // from then on count as consequences of this request. `at_ns`: CLOCK_MONOTONIC.
   void NoteInterrupted(bool by_rollcall, int64_t at_ns);
   // Signals every process that still lives; used when rollcall ends a job.
   void SignalAll(int signal);
   // Copies every ring that is not in the run directory's file system (a memfd, a deleted file) into
-  // it, so that it outlasts the agent. Returns how many could not be copied. RunOnce() copies
-  // memfds earlier, a few at a time, unless the copy would be the same: when the collector requests
-  // rings (each at most every ten seconds), when a process died, when a hang is reported, when the
-  // job is interrupted; and that of each process that has ended.
+  // the run directory, so that it outlasts the agent. Returns the number of rings that could not be
+  // copied.
+  //
+  // RunOnce() copies memfds earlier, a few at a time, unless the copy would be the same: when the
+  // collector requests rings (each at most every ten seconds), when a process has died, when a hang
+  // is reported, and when the job is interrupted. It also copies the ring of each process that has
+  // ended.
   size_t PreserveRings();
   const std::vector<std::string>& problems() const { return problems_; }
   // Number of processes that could not record, by reason.
@@ -102,7 +105,7 @@ class Agent {
     RingSample sample;
     bool readable = false;
     bool gave_up = false;      // not a ring that this version can read
-    bool in_directory = true;  // false: a memfd of which no last copy is there
+    bool in_directory = true;  // false: a memfd whose last copy is not there yet
     bool copy_due = false;     // of such a memfd
     uint64_t copied_activity = 0;
     int64_t copied_ns = 0;  // CLOCK_MONOTONIC; 0: never
@@ -119,7 +122,7 @@ class Agent {
     bool polling = false;
     std::string oom_counter;  // the counter's file, and its initial value
     uint64_t oom_kills = 0;
-    bool ended = false;  // it has ended; how may not be known yet
+    bool ended = false;  // it has ended; the manner of the end may not be known yet
     bool end_known = false;
     bool released = false;  // ReleaseEnded() has handled it
     int64_t ended_ns = 0;   // CLOCK_MONOTONIC
@@ -154,10 +157,11 @@ class Agent {
   void ScanRings();
   // `peer_pid`: from the socket, else 0.
   void AddRing(const std::string& name, UniqueFd fd, pid_t peer_pid, bool in_directory);
-  // Adds the memfds that an earlier agent of the run directory received, of processes that live.
+  // Adds the memfds that an earlier agent of the run directory received from processes that still
+  // live.
   void AdoptMemoryRings();
   void SampleAll();
-  // The file of its ring exists, but not the header yet.
+  // Whether the file of the process's ring exists, but not the header yet.
   static bool IsBeingMade(const Process& process);
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
@@ -175,18 +179,18 @@ class Agent {
   void ReleaseEnded();
   void ReleaseProcess(Process* process);
   bool CopyToDirectory(Process* process);
-  // Makes copies due of all memfds that moved since their last copy, unless that is younger than
-  // `min_age_ns`.
+  // Marks copies as due for all memfds that moved since their last copy, unless that copy is
+  // younger than `min_age_ns`.
   void RequestCopies(int64_t min_age_ns);
   void PumpCopies();
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
   // Appends a line to the journal, and sends it to the collector.
   void Journal(const JournalEvent& event);
-  // The same, but the line is sent with those that ReadJournalLines() finds next.
+  // Appends a line to the journal only. ReadJournalLines() finds and sends it later.
   void Append(const JournalEvent& event);
   static journal::ProcessName NameOf(const Process& process);
-  // Begins a connection: what was sent on earlier ones is sent again.
+  // Begins a connection: everything that was sent on earlier connections is sent again.
   void SendHello();
   void SendUpdates();
   void SendProblems();
@@ -196,7 +200,8 @@ class Agent {
   // A hang was found: journals the state of all processes.
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
-  // Whether all ranks of the job of `of` run on this node, and the agent sees their processes.
+  // Whether all ranks of the job to which `of` belongs run on this node and the agent sees their
+  // processes.
   bool SeesAllRanks(const RingSample& of) const;
   void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();

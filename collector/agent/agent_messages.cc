@@ -24,7 +24,7 @@ constexpr int32_t kLargeJob = 8192;
 constexpr int64_t kClockPeriodNs = 10'000'000'000;
 constexpr int kFirstClocks = 4;
 
-// A job that computes for long is looked at again and again: bounds what is written to its disk.
+// Limits what is written to a job's disk: a job that computes for long is examined again and again.
 constexpr int64_t kCopyPeriodNs = 10'000'000'000;
 
 // How long to wait for the ends of processes after the job is over.
@@ -143,8 +143,8 @@ int64_t Agent::ReportPeriodNs() const {
 
 void Agent::SendState() {
   const int64_t now = Now(CLOCK_MONOTONIC);
-  // Digests of all moving processes share a message, which costs the collector more than its
-  // content.
+  // Digests of all moving processes share a message, because a message costs the collector more
+  // than its content.
   const bool send_moving = now >= next_moving_digest_ns_;
   if (send_moving) next_moving_digest_ns_ = now + ReportPeriodNs();
   rpc::AgentMessage message;
@@ -271,7 +271,7 @@ bool Agent::SeesAllRanks(const RingSample& of) const {
   return of.world_size > 0 && ranks.size() == static_cast<size_t>(of.world_size);
 }
 
-// Needed for the verdict, and by `rollcall analyze` if all processes are gone by then.
+// The verdict needs these lines, and so does `rollcall analyze` if all processes are gone by then.
 void Agent::JournalQuiet(Process* process, uint64_t activity) {
   journal::Quiet quiet{
       .process = NameOf(*process),
@@ -295,7 +295,8 @@ void Agent::TakeSnapshot(SnapshotJob* job, const Process& process) {
   job->bytes = PackImage(TakeImage(source, process.name, ImageDepth::kAll, job->newest_records));
   job->image_bytes = job->bytes.size();
   if (job->compress) {
-    // The compression window is limited to two rings because both sides need that much memory.
+    // The compression window is limited to two rings, because both sides need as much memory as the
+    // window.
     if (!job->compressor) job->compressor.emplace(std::bit_width(2 * job->bytes.size()));
     job->bytes = job->compressor->Compress(job->bytes);
   }
@@ -328,8 +329,8 @@ rpc::SnapshotChunk Agent::NextChunk(SnapshotJob* job) {
   chunk.set_end_of_file(true);
   chunk.set_quiet(job->ended_before || (process->quiet && same));
   chunk.set_activity(after.activity);
-  // A process that ended while its snapshot was being sent wrote its final state afterwards, so
-  // this snapshot counts as one of a living process.
+  // A process that ended while its snapshot was being sent wrote its final state afterwards. The
+  // snapshot therefore counts as a snapshot of a living process.
   chunk.set_alive(!job->ended_before);
   chunk.set_idle_ns(Now(CLOCK_MONOTONIC) - process->moved_ns);
   if (!process->ended) {

@@ -51,7 +51,7 @@ int ListenAt(const sockaddr_un& address, size_t path_size) {
   return -1;
 }
 
-// The descriptor in the message, or -1 if there is none. Further ones are closed.
+// The descriptor in the message, or -1 if there is none. Further descriptors are closed.
 int TakeDescriptor(msghdr* message) {
   int taken = -1;
   for (cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;

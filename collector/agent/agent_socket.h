@@ -20,7 +20,8 @@ struct ReceivedRing {
 };
 
 // Not thread-safe; never blocks. A peer is dropped if it belongs to another user, sends anything
-// but the one message, or sends nothing for a second. At most kMaxPeers are served at a time.
+// other than the one message, or sends nothing for a second. At most kMaxPeers are served at a
+// time.
 class AgentSocket {
  public:
   static constexpr size_t kMaxPeers = 64;
@@ -31,8 +32,8 @@ class AgentSocket {
   AgentSocket& operator=(const AgentSocket&) = delete;
 
   // Listens in `run_directory`, replacing a socket that an earlier agent left, and on the same name
-  // in the abstract namespace. Returns false and the reason if the former fails; the agent then
-  // continues without.
+  // in the abstract namespace. If it cannot listen in `run_directory`, returns false and sets
+  // `problem`; the agent then continues without a socket.
   bool Listen(const std::string& run_directory, std::string* problem);
 
   // Descriptors that are readable when Accept() has something to do.

@@ -10,7 +10,7 @@ constexpr int64_t kSetNs = 1'000'000;
 // Growth of an estimate's error with its age: adjtime() slews by 500 ppm, and a quartz is 100 ppm
 // off.
 constexpr double kDrift = 600e-6;
-// Margin in the journaled error, so that not each microsecond of drift needs a new line.
+// Margin in the journaled error, so that a microsecond of drift does not need a new line.
 constexpr int64_t kStepNs = 5'000'000;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Estimates how far this node's CLOCK_REALTIME is ahead of the collector's, as NTP does: the
-// collector reads its clock at some moment between question and answer, so the error of the
-// midpoint is at most half of the time in between (RFC 5905, 8).
+// Estimates how far this node's CLOCK_REALTIME is ahead of the collector's. The method is NTP's:
+// the collector reads its clock at some moment between question and answer, so the error of the
+// midpoint is at most half of the time between them (RFC 5905, 8).
 #ifndef ROLLCALL_COLLECTOR_AGENT_CLOCK_ESTIMATE_H_
 #define ROLLCALL_COLLECTOR_AGENT_CLOCK_ESTIMATE_H_
 
@@ -20,8 +20,8 @@ struct ClockReading {
 // Pure: reads no clock. Not thread-safe.
 class ClockEstimate {
  public:
-  // `collector_ns`: the collector's CLOCK_REALTIME, read between the two. Returns the new estimate
-  // for the journal if it has to be updated.
+  // `collector_ns`: the collector's CLOCK_REALTIME, read between `asked` and `answered`. Returns
+  // the new estimate if the journal has to be updated.
   std::optional<NodeClock> Add(const ClockReading& asked, int64_t collector_ns,
                                const ClockReading& answered);
 

@@ -24,11 +24,12 @@
 namespace rollcall::agent {
 namespace {
 
-// Bulk data waits while this much is queued. At the second limit, a collector that receives nothing
-// is disconnected; it is sent everything again after reconnecting.
+// Bulk data waits while kRoomBytes are queued. If kMaxBytes are queued, the collector receives
+// nothing: it is disconnected, and is sent everything again after reconnecting.
 constexpr size_t kRoomBytes = 8 << 20;
 constexpr size_t kMaxBytes = 64 << 20;
-// What a queued message takes besides its content: many small ones must not fill the memory.
+// Memory that a queued message takes besides its content: many small messages must not fill the
+// memory.
 constexpr size_t kMessageBytes = 256;
 // Limit for messages of the collector that wait to be handled; its requests are small.
 constexpr size_t kMaxReceived = 1024;
@@ -100,8 +101,8 @@ class GrpcTransport : public Transport {
   // never call back on the same stack (gRPC L67, "C++ callback-based asynchronous API").
   //
   // Send() starts writes from outside of the On… methods. gRPC ends a call as soon as none of its
-  // operations is outstanding, so a hold keeps the call until its last read; no write is started
-  // after that (grpcpp/support/client_callback.h, ClientBidiReactor::AddHold).
+  // operations is outstanding. A hold therefore keeps the call until its last read, and no write is
+  // started after that read (grpcpp/support/client_callback.h, ClientBidiReactor::AddHold).
   class Call : public grpc::ClientBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
    public:
     explicit Call(GrpcTransport* owner) : owner_(owner) {
@@ -164,7 +165,7 @@ class GrpcTransport : public Transport {
     void OnDone(const grpc::Status& status) override {
       const std::lock_guard lock(owner_->mutex_);
       done_ = true;
-      // The status codes with which rollcall's collector refuses; the other codes are gRPC's, for
+      // rollcall's collector refuses with these status codes. gRPC itself uses other codes for
       // connections that fail.
       const bool refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
@@ -221,7 +222,7 @@ class GrpcTransport : public Transport {
       const uint64_t before = connections_;
       const std::string parent = std::exchange(parent_, {});
       lock.unlock();
-      // Uses TLS on loopback, too: the address may be meant relative to another machine.
+      // Uses TLS on loopback, too: the address may be a loopback address of another machine.
       const auto aggregator =
           parent.empty() ? nullptr : StubOf(parent, rpc::TlsCredentials(token_));
       call->Start((parent.empty() ? collector_ : aggregator).get());
@@ -236,13 +237,13 @@ class GrpcTransport : public Transport {
       std::erase_if(received_, [](const auto& message) { return !message.has_shutdown(); });
       const bool was_connected = connections_ != before;
       const std::string refusal = call->refusal();
-      // OnDone is gRPC's last access to the reactor. It must have released the mutex before the
-      // reactor is destroyed, and it has: the mutex is held here.
+      // OnDone is gRPC's last access to the reactor. It has released the mutex by now, because the
+      // mutex is held here. The reactor can be destroyed.
       call.reset();
       if (!parent_.empty()) continue;
       if (!parent.empty()) {
-        // Reconnects to the collector, which selects another aggregator if this one had been
-        // reached.
+        // Reconnects to the collector. The collector selects another aggregator if this one had
+        // been reached.
         keeps_direct_ = keeps_direct_ || !was_connected;
         retry = kFirstRetry;
       } else if (!refusal.empty()) {

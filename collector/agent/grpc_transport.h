@@ -11,11 +11,11 @@
 
 namespace rollcall::agent {
 
-// Connects to `address` (HOST:PORT), and reconnects whenever the connection is lost, from threads
-// of its own; through an aggregator if the collector says so. The destructor closes the connection
-// after the queue has been sent or a second has passed. If a collector refuses the agent, it
-// retries after 5 s and calls `on_refused` from one of those threads with the reason, cleaned for a
-// terminal; not again for an equal reason.
+// Connects to `address` (HOST:PORT), through an aggregator if the collector requests it. Reconnects
+// whenever the connection is lost. All of this happens in threads of its own. The destructor closes
+// the connection after the queue has been sent, or after a second. If a collector refuses the
+// agent, the transport retries after 5 s. It calls `on_refused` from one of its threads with the
+// reason, cleaned for a terminal, but not again for an equal reason.
 std::unique_ptr<Transport> ConnectToCollector(
     const std::string& address, const std::string& token,
     std::function<void(const std::string&)> on_refused = {});

@@ -31,7 +31,7 @@ class JournalTail {
   std::string partial_;
 };
 
-// The journal of the run directory says that an agent has seen a process there.
+// Whether the journal of the run directory shows that an agent has seen a process there.
 bool SawProcesses(const std::string& run_directory);
 
 }  // namespace rollcall::agent

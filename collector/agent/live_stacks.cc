@@ -76,7 +76,8 @@ LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wai
   for (const LiveThread& thread : stacks.threads) {
     std::optional<ThreadActivity> activity;
     if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
-    // The thread ended during the sample. An earlier stack of it remains its last known position.
+    // The thread ended during the sample. Its last known position is an earlier stack, if there is
+    // one.
     if (thread.frames.empty() && activity && activity->activity_level == ActivityLevel::kEnded)
       continue;
     LiveStack result;

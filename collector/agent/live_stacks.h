@@ -15,15 +15,16 @@ namespace rollcall::agent {
 
 struct LiveLook {
   std::vector<LiveStack> stacks;
-  // Nothing also if a thread that runs the user's code uses the processor or waits for a disk.
+  // Also empty if a thread that runs the user's code uses the processor or waits for a disk.
   std::optional<OutsideWait> outside_wait;
 };
 
-// Samples the process's state twice, 100 ms apart, and takes its stacks in between; takes that long
-// plus up to half a second. Empty if the process has ended; leaves out threads that have ended. If
-// a stack cannot be taken, `unreadable` says why and which setting would allow it. `all_here`: see
-// ProcessSockets. `wait_only`: only whether it waits outside the job is asked; a process that runs
-// is left alone. May be called from any thread, one call at a time.
+// Samples the process's state twice, 100 ms apart, and takes its stacks in between. This takes 100
+// ms and up to half a second more. Empty if the process has ended; threads that have ended are left
+// out. If a stack cannot be taken, `unreadable` contains the reason and the setting that would
+// allow it. `all_here`: see ProcessSockets. `wait_only`: only determines whether the process waits
+// for the world outside the job; a process that runs is left alone. May be called from any thread,
+// one call at a time.
 LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wait_only,
                         Symbolizer* symbolizer);
 

@@ -20,27 +20,28 @@ struct PollSample {
 };
 
 // A thread polls tightly while every second of one streak contains a poll and next to no CPU time
-// is spent between the polls: a loop around MPI_Test, with or without a sleep or yield in it. The
-// limits are 5% CPU time in all, or, outside of the polls, 25% or a microsecond per poll, which a
-// loop in Python needs. A thread that computes between its polls uses more.
+// is spent between the polls. An example is a loop around MPI_Test, with or without a sleep or
+// yield in it. The CPU time is low enough if it is at most 5% in all; or if the time outside of the
+// polls is at most 25%, or at most a microsecond per poll (a loop in Python needs this much). A
+// thread that computes between its polls uses more.
 //
-// On a busy machine, a loop of a thousand polls and some work may take minutes, most of which the
-// thread spends waiting for a processor. That time is not counted, up to half of the total: waiting
-// for a processor does not show sooner what the thread will do next.
+// On a busy machine, a loop of a thousand polls and some work may take minutes. The thread spends
+// most of them waiting for a processor. This time is not counted, up to half of the total: waiting
+// for a processor does not show any sooner what the thread will do next.
 class PollWatch {
  public:
   void Add(const PollSample& sample);
   // The streak has ended.
   void Reset() { window_.reset(); }
-  // Returns the earliest time (CLOCK_MONOTONIC) since which the thread has polled tightly, moved
-  // forward by the whole seconds for which it has since waited for a processor. Nothing: it does
-  // not poll tightly, or has been watched for less than a second.
+  // Returns the earliest time (CLOCK_MONOTONIC) since which the thread has polled tightly. The time
+  // is moved forward by the whole seconds for which the thread has waited for a processor since.
+  // Nothing: the thread does not poll tightly, or has been watched for less than a second.
   std::optional<int64_t> TightSince() const;
 
  private:
   static constexpr int64_t kWindowNs = 1'000'000'000;
   // A streak may begin this long before its first sample, on a busy machine. A caller that measures
-  // how long a process has waited knows better when its last record was written.
+  // how long a process has waited can take the time of its last record instead.
   static constexpr int64_t kFirstSampleNs = 1'000'000'000;
   static constexpr uint64_t kMaxCpuPercent = 5;
   static constexpr uint64_t kMaxOutsidePercent = 25;

@@ -114,7 +114,7 @@ void RequestWorker::AnswerEnvironment(uint64_t connection, uint64_t request,
                                       const EnvironmentTarget& target) {
   collect::Variables variables;
   if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
-  // An agent's environment is that of the rank, or the `rollcall run`, that started it.
+  // An agent has the environment of the rank, or of the `rollcall run`, that started it.
   const std::string whose =
       variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
   if (variables.empty()) variables = collect::EnvironmentOf(static_cast<uint32_t>(getpid()));

@@ -1,5 +1,5 @@
-// Answers requests that may take long: symbols, live stacks, environments. All of it reads files or
-// other processes, so it runs in a separate thread and does not delay the sampling.
+// Answers requests that may take long: symbols, live stacks, environments. These requests read
+// files or other processes. They run in a separate thread, so that they do not delay the sampling.
 #ifndef ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_
 #define ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_
 
@@ -31,8 +31,8 @@ struct StackTarget {
   bool all_here = false;  // this node has all ranks of its job, and sees their processes
 };
 
-// The process whose environment represents the node's. pid 0: no rank lives, and the agent's is
-// used.
+// The process whose environment represents the node's environment. pid 0: no rank lives, and the
+// agent's environment is used.
 struct EnvironmentTarget {
   pid_t pid = 0;  // in the agent's pid namespace
   int32_t world_rank = -1;
@@ -45,7 +45,7 @@ class RequestWorker {
 
   // Live stacks are appended to the journal of `run_directory` before they are answered.
   RequestWorker(std::string run_directory, Reply reply);
-  // Waits for the answer in progress; drops the others.
+  // Waits for the answer in progress; drops the other requests.
   ~RequestWorker();
   RequestWorker(const RequestWorker&) = delete;
   RequestWorker& operator=(const RequestWorker&) = delete;

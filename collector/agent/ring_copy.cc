@@ -24,7 +24,7 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
   const RingImage image = TakeImage(source, name);
   if (!image.usable) return false;
   const std::vector<uint8_t> bytes = PackImage(image);
-  // Another name until the copy is complete: readers pass over it.
+  // The copy has another name until it is complete. Readers ignore that name.
   const std::string partial = directory + "/" + name + kPartialSuffix;
   std::error_code error;
   unlink(partial.c_str());  // of an agent that was killed

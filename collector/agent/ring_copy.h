@@ -10,9 +10,9 @@ namespace rollcall::agent {
 // all. Creates the directory (0700) if it was removed. Returns false on failure.
 bool CopyRing(int fd, const std::string& directory, const std::string& name);
 
-// Releases the pages of `fd` that contain only zeros; reads still return the same data. For rings
-// that are no longer written: a ring is allocated completely, so that no write fails, and a short
-// program uses little of it.
+// Releases the pages of `fd` that contain only zeros; reads still return the same data. Use it for
+// rings that are no longer written: a ring is allocated completely, so that no write fails, but a
+// short program uses little of it.
 void FreeUnusedPages(int fd);
 
 }  // namespace rollcall::agent

@@ -76,8 +76,8 @@ void ReadThread(const ring::FileHeader& header, const ring::ThreadEntry& thread,
                           .since_monotonic_ns = MonotonicOf(header, record.start_ticks)});
 }
 
-// A checkpoint may be written while it is read. Then its hash is another one, by which the
-// collector suspects a difference that the rings do not confirm.
+// A checkpoint may be written while it is read. Its hash is then wrong, and the collector suspects
+// a difference that the rings do not confirm.
 void ReadData(const ring::DataMember& data, uint32_t uid, MemberSample* sample) {
   if (data.uid != uid || IsBeingWritten(data.lock)) return;
   sample->non_finite_input = data.input.sequence;
@@ -169,8 +169,8 @@ bool RingSampler::Sample(RingSample* out) {
     ReadThread(image.header, threads.Get<ring::ThreadEntry>(i), out);
   }
   out->device_works = DeviceWorks(image);
-  // A member's fields are written after its thread's, so the members are read once more after the
-  // last movement.
+  // A member's fields are written after its thread's fields. The members are therefore read once
+  // more after the last movement.
   const bool moved = !sampled_ || out->activity != last_activity_;
   if (moved || moved_before_) {
     tables.Read(SectionKind::kMembers);

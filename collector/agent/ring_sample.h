@@ -1,7 +1,7 @@
-// Takes a cheap sample of a ring file: how far the process has come and what it is blocked in.
-// Reads the header, the tables that count its activity and, when something moved, the members;
-// never the records. The file is checked and interpreted as by the full reader,
-// collector/import/ring_reader.h; each table is read only once.
+// Takes a cheap sample of a ring file: the progress of the process and the calls that it is blocked
+// in. Reads the header, the tables that count its activity and, when something moved, the members.
+// Never reads the records. The file is checked and interpreted as by the full reader,
+// collector/import/ring_reader.h, but each table is read only once.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 #define ROLLCALL_COLLECTOR_AGENT_RING_SAMPLE_H_
 
@@ -30,7 +30,7 @@ struct MemberSample {
   uint64_t completed = 0;
   bool concurrent = false;  // ring::kSawConcurrency or kWeakIdentity: hashes prove nothing
   std::vector<Mark> marks;  // in descending order of sequence
-  // Of its data, if that is read (ring::DataMember).
+  // Of the member's data, if the shim examines it (ring::DataMember).
   std::vector<Mark> results;  // hashes by number of results; in no order
   uint64_t non_finite_input = 0;
   uint64_t non_finite_result = 0;
@@ -89,7 +89,7 @@ class RingSampler {
   bool Sample(RingSample* out);
   const std::string& problem() const { return problem_; }
   int fd() const { return fd_.get(); }  // -1: the file is closed
-  // Replaces the file by the same one, reopened, or by none until then.
+  // Replaces the file by the same file, reopened. An invalid `fd` leaves no file open.
   void SetFile(UniqueFd fd) { fd_ = std::move(fd); }
 
  private:

@@ -17,8 +17,8 @@
 
 namespace rollcall::agent {
 
-// Watches one process. `pid` is its id on this side and must equal its own id: in another
-// namespace, thread ids denote other threads, and nothing is known.
+// Watches one process. `pid` is its id in this pid namespace. Thread ids in samples and results are
+// ids in the process's own namespace. If `pid` is not positive, nothing is known.
 class ThreadWatch {
  public:
   // Call after a sample without movement. Reads one file of /proc for each thread that polls.
@@ -28,8 +28,8 @@ class ThreadWatch {
 
   // Times are in CLOCK_REALTIME, which is `realtime_offset_ns` ahead of CLOCK_MONOTONIC.
   std::vector<journal::TightPoll> TightPolls(int64_t realtime_offset_ns) const;
-  // Total CPU time of the threads that neither wait inside a call nor poll tightly, and so may
-  // compute what the others wait for. 0 if unknown.
+  // Total CPU time of the threads that neither wait inside a call nor poll tightly. These threads
+  // may compute what the other ranks wait for. 0 if unknown.
   int64_t CpuOutsideNs(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
   OtherThreads SampleOthers(const ProcSource& proc, pid_t pid, const RingSample& sample) const;
 

@@ -1,4 +1,4 @@
-// Carries the agent's messages. This interface is all that the agent knows of the network, so its
+// Carries the agent's messages. The agent uses the network through this interface only, so its
 // tests can use a fake, also under ThreadSanitizer.
 #ifndef ROLLCALL_COLLECTOR_AGENT_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGENT_TRANSPORT_H_
@@ -15,8 +15,8 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // A number that increases with every connection made; 0 while there is none. A new number means a
-  // collector without state: everything must be sent to it again.
+  // A number that increases with every connection made; 0 while there is no connection. A new
+  // number means a collector without state, which must be sent everything again.
   virtual uint64_t connection() const = 0;
 
   // Queues a message for connection `connection`; drops it if that connection is gone.
