@@ -29,7 +29,7 @@ struct Answer {
   int32_t got;
 };
 
-// /proc/PID/comm and /proc/PID/cmdline; ps, pkill and killall read them.
+// Changes /proc/PID/comm and /proc/PID/cmdline, which ps, pkill and killall read.
 void Rename() {
   prctl(PR_SET_NAME, kName);
   char line[4096];
@@ -44,7 +44,7 @@ void Rename() {
   if (size >= sizeof(kName)) memcpy(program_invocation_name, kName, sizeof(kName));
 }
 
-// The child.
+// The main function of the child.
 [[noreturn]] void Serve(int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
@@ -92,7 +92,7 @@ std::optional<bool> GroupSignals::Got(int number) {
   Answer answer{};
   while (poll(&entry, 1, kAnswerMs) > 0) {
     if (recv(fd_, &answer, sizeof(answer), MSG_DONTWAIT) != sizeof(answer)) break;
-    if (answer.id == asked_) return answer.got != 0;  // others were too late for their question
+    if (answer.id == asked_) return answer.got != 0;  // others answer earlier questions
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Tells signals of this process's group from signals of this process alone.
+// Distinguishes signals to this process's group from signals to this process alone.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_GROUP_SIGNALS_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_GROUP_SIGNALS_H_
 
@@ -9,11 +9,12 @@
 
 namespace rollcall {
 
-// A child in this process's group to which nobody sends a signal: what it gets, the whole group got
-// (terminal, kill -- -PGID, timeout(1)), or each process of a control group. It blocks all signals,
-// so that they remain pending until they are asked for, and survives them. It ends with this
-// process, holds none of its descriptors, and has a name that nobody looks for, as whoever kills
-// processes by name does not mean the group. Not thread-safe; construct before any thread starts.
+// A child in this process's group. No process sends a signal to the child alone: a signal that it
+// gets was sent to the whole group (terminal, kill -- -PGID, timeout(1)), or to each process of a
+// control group. The child blocks all signals. They remain pending until Got() asks for them, and
+// the child survives them. The child ends with this process and holds none of its descriptors. Its
+// name contains no word of a command line: a user who kills processes by name does not mean the
+// group. Not thread-safe; construct before any thread starts.
 class GroupSignals {
  public:
   GroupSignals();
@@ -21,9 +22,9 @@ class GroupSignals {
   GroupSignals(const GroupSignals&) = delete;
   GroupSignals& operator=(const GroupSignals&) = delete;
 
-  // Whether the group has got this signal since the last call. Empty if the child does not answer
-  // within a second. The kernel signals the newest process of a group first: when this process has
-  // got a signal of the group, the child has it as well.
+  // Whether the group has received this signal since the last call. Empty if the child does not
+  // answer within a second. The kernel signals the newest process of a group first, so the child
+  // has received a signal of the group when this process has.
   std::optional<bool> Got(int number);
   // Ends the child, before another program replaces this one.
   void End();

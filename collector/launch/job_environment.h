@@ -1,5 +1,5 @@
-// The environment that a job runs in: what `rollcall run` sets, and how it reaches ranks on other
-// nodes.
+// The environment that a job runs in: the variables that `rollcall run` sets, and the way in which
+// they reach ranks on other nodes.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_
 
@@ -28,7 +28,7 @@ struct JobSettings {
   std::string data = {};  // env::kData and env::kDataScope; empty: not set
   std::string data_scope = {};
   std::vector<std::string> command;  // the launcher's command line
-  // Whether the kernel tells this node's agent how a rank ended (EndReports).
+  // Whether the kernel reports to this node's agent how a rank ended (EndReports).
   bool kernel_reports_ends = false;
 };
 
@@ -36,12 +36,13 @@ struct JobSettings {
 // ASAN_OPTIONS are extended, and an Open MPI fork agent or NCCL profiler that the user has set is
 // left alone. `notes` receives lines for the user about what could not be set up.
 //
-// Open MPI's fork agent is set unless it is not needed, which is the case if all ranks are on this
-// node and the kernel reports how they end.
+// Open MPI's fork agent is set unless all ranks are on this node and the kernel reports how they
+// end.
 //
-// Open MPI passes OMPI_… variables to remote nodes, but no ROLLCALL_… ones (seen with 4.1.4). So
-// each is also set as OMPI_ROLLCALL_…, and `rollcall exec`, which Open MPI runs as its fork agent
-// on every node, renames them back. They travel in Open MPI's own messages, not on a command line.
+// Open MPI passes OMPI_… variables to remote nodes, but no ROLLCALL_… variables (seen with 4.1.4).
+// Each ROLLCALL_… variable is therefore also set as OMPI_ROLLCALL_…. On every node, Open MPI runs
+// `rollcall exec` as its fork agent, and `rollcall exec` renames the variables back. The variables
+// travel in Open MPI's own messages, not on a command line.
 std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::string> current,
                                                   const JobSettings& settings,
                                                   std::vector<std::string>* notes);

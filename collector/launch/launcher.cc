@@ -19,7 +19,7 @@ bool Launcher::Start(const std::vector<std::string>& command,
   const std::vector<std::string> lines = EnvironmentLines(environment);
   const std::vector<char*> variables = ArgumentVector(lines);
 
-  // posix_spawn() runs no atfork handlers and copies no pages: threads exist by now, gRPC's.
+  // posix_spawn() runs no atfork handlers and copies no pages. gRPC's threads exist by now.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &signals.mask);
@@ -54,7 +54,7 @@ int Become(const std::vector<std::string>& command) {
 }
 
 void Launcher::Signal(int number) const {
-  // It is not reaped yet, so the pid has not been reused.
+  // The launcher is not reaped yet, so its pid has not been reused.
   if (pid_ > 0 && !status_.has_value()) kill(pid_, number);
 }
 

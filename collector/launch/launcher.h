@@ -17,19 +17,19 @@ namespace rollcall {
 // execvp(3).
 int Become(const std::vector<std::string>& command);
 
-// The launcher stays in this process's group: it remains the terminal's foreground job, and signals
+// The launcher stays in this process's group. It remains the terminal's foreground job, and signals
 // from the terminal reach it once, directly.
 class Launcher {
  public:
-  // False if it cannot be started; `error` is the errno of execvp(3). `standard_input`: a
-  // descriptor, which stays the caller's; -1: that of this process.
+  // False if the launcher cannot be started; `error` is then the errno of execvp(3).
+  // `standard_input`: a descriptor, which the caller keeps; -1: the standard input of this process.
   bool Start(const std::vector<std::string>& command,
              const std::map<std::string, std::string>& environment,
              const SignalGate::Before& signals, int* error, int standard_input = -1);
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
-  // False if it has left this process's group, whose signals it then does not get: timeout(1) makes
-  // a group of its own.
+  // False if the launcher has left this process's group. It then does not get the group's signals.
+  // For example, timeout(1) makes a group of its own.
   bool InThisGroup() const;
   // The wait status after the launcher has ended. Never blocks.
   std::optional<int> Poll();

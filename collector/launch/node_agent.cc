@@ -24,9 +24,9 @@ bool MakeRunDirectory(const std::string& path) {
   return RunRoot::CreateAt(path, &problem).valid();
 }
 
-// Launchers bind each rank to one core. An agent that inherited this would take time from that
-// rank, and would get none while several ranks spin on the core. So it gets the launcher's
-// affinity.
+// Launchers bind each rank to one core. An agent with the rank's affinity would take time from that
+// rank, and would get no time while several ranks spin on the core. The agent therefore gets the
+// launcher's affinity.
 void RunWhereLauncherMay(pid_t launcher) {
   std::array<cpu_set_t, 8> cpus{};  // 8,192 CPUs
   if (sched_getaffinity(launcher, sizeof(cpus), cpus.data()) == 0) {
@@ -46,8 +46,8 @@ void EnsureNodeAgent(const std::string& run_directory) {
   const pid_t launcher = getppid();
   const pid_t child = fork();
   if (child == 0) {
-    // Forks twice, so that the agent is no child of this process; a session of its own protects it
-    // from hang-ups and signals to the job's process groups.
+    // Forks twice, so that the agent is no child of this process. A session of its own protects the
+    // agent from hang-ups and from signals to the job's process groups.
     setsid();
     if (fork() != 0) _exit(0);
     const int null = open("/dev/null", O_RDWR);

@@ -7,9 +7,9 @@
 namespace rollcall {
 
 // For `rollcall exec`: starts an agent for `run_directory` on this node if a collector is known and
-// no agent runs yet, and makes the directory if it does not exist on this node. The agent is a
-// daemon: it shares no descriptor or session with the rank and is not its child. Returns at once;
-// problems do not concern the rank and are not reported.
+// no agent runs yet. Makes the directory if it does not exist on this node. The agent is a daemon:
+// it shares no descriptor or session with the rank, and is not its child. Returns at once. Problems
+// do not concern the rank and are not reported.
 void EnsureNodeAgent(const std::string& run_directory);
 
 }  // namespace rollcall

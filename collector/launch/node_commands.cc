@@ -52,7 +52,7 @@ class NodeProcess {
     streams_[1].fd.reset(err[0]);
     const UniqueFd err_end(err[1]);
     for (const Stream& stream : streams_) fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
-    // A socket, because writing to it can be done without SIGPIPE.
+    // A socket, because a write to it can be made without SIGPIPE.
     std::array<int, 2> in{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) != 0) {
       Fail(std::strerror(errno));
@@ -112,7 +112,7 @@ class NodeProcess {
       Drain(&streams_[i], static_cast<int>(i) + 1, line);
       if (!streams_[i].rest.empty()) waits_ |= line(static_cast<int>(i) + 1, streams_[i].rest);
     }
-    // Kills processes that it left behind before waitpid() frees the group's number for reuse.
+    // Kills processes that the command left, before waitpid() frees the group's number for reuse.
     int status = 0;
     if (!lost) {
       kill(-pid_, SIGKILL);

@@ -24,12 +24,12 @@ inline constexpr size_t kMaxNodeCommands = 256;
 // when the command starts to wait for the others.
 using OnNodeLine = std::function<bool(size_t index, int stream, std::string_view line)>;
 
-// Each command is a program with its arguments; no shell is involved here; at most
-// kMaxNodeCommands. Each leads its own process group. When all commands that still run are waiting,
-// each gets one line end on its standard input and no other input. A command that exceeds a limit
-// is sent SIGTERM, then SIGKILL. Returns for each command why it failed ("no answer for 8 s", "exit
-// code 255"), or an empty string if it exited with 0. Call from one thread; reaps only its own
-// children.
+// Each command is a program with its arguments. No shell is involved here. There are at most
+// kMaxNodeCommands commands, each the leader of its own process group. When all commands that still
+// run are waiting, each gets one line end on its standard input and no other input. A command that
+// exceeds a limit is sent SIGTERM, then SIGKILL. Returns for each command the reason for its
+// failure ("no answer for 8 s", "exit code 255"), or an empty string if it exited with 0. Call from
+// one thread; reaps only its own children.
 std::vector<std::string> RunNodeCommands(const std::vector<std::vector<std::string>>& commands,
                                          const NodeCommandLimits& limits, const OnNodeLine& line);
 

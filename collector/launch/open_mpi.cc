@@ -33,8 +33,8 @@ bool IsLauncher(std::string_view word) {
   return Contains(kNames, BaseName(word));
 }
 
-// Programs that run the command in their arguments, in the same environment except for what `env`
-// changes.
+// Programs that run the command in their arguments. The command has the same environment, except
+// for changes that `env` makes.
 bool IsWrapper(std::string_view word) {
   constexpr std::string_view kNames[] = {"env",    "nice",    "ionice", "timeout", "time",
                                          "stdbuf", "taskset", "setsid", "numactl"};
@@ -56,8 +56,8 @@ bool MayBringHosts(std::string_view parameter) {
   });
 }
 
-// Whether a word is an option of mpirun, with one dash or two, that adds hosts or names a file that
-// may.
+// Whether a word is an option of mpirun (with one dash or two) that adds hosts, or that names a
+// file that may add hosts.
 bool IsHostOption(std::string_view word) {
   if (word.size() < 2 || word[0] != '-') return false;
   word.remove_prefix(word[1] == '-' ? 2 : 1);

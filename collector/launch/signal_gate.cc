@@ -14,7 +14,7 @@ namespace {
 constexpr int kPassedOn[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                              SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
 // Ignored rather than blocked: a blocked signal would stay pending for the thread that wrote, and
-// end this process at its exit.
+// would end this process when it unblocks the signal at its exit.
 constexpr int kIgnored[] = {SIGPIPE, SIGXFSZ};
 
 }  // namespace
@@ -57,7 +57,8 @@ std::optional<int> SignalGate::Take() {
   const auto same = [number](const Pending& pending) { return pending.number == number; };
   const auto group_got = group_got_ns_.find(number);
   const bool decided = group_got != group_got_ns_.end() && now - group_got->second < kSameMomentNs;
-  // Without the child, only the terminal is known: its signals come from the kernel.
+  // Without the child, only signals from the terminal are known to go to the group: they come from
+  // the kernel.
   if (group_.Got(number).value_or(info.ssi_code == SI_KERNEL)) {
     std::erase_if(pending_, same);
     group_got_ns_[number] = now;

@@ -1,4 +1,5 @@
-// The signals that `rollcall run` gets, and which of them its launcher has not got.
+// Receives the signals to `rollcall run`, and determines which of them its launcher has not
+// received.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_SIGNAL_GATE_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_SIGNAL_GATE_H_
 
@@ -13,15 +14,15 @@
 
 namespace rollcall {
 
-// Blocks every signal that is to be forwarded, in the calling thread and the threads that it starts
-// later. Ignores SIGPIPE and SIGXFSZ, since the job goes on even if its output is no longer read,
-// or rollcall's files would exceed the limit of file sizes. The launcher gets the original signal
-// settings. Construct before any thread is started.
+// Blocks every signal that is to be forwarded, in the calling thread and in the threads that it
+// starts later. Ignores SIGPIPE and SIGXFSZ: the job continues even if its output is no longer
+// read, or if rollcall's files would exceed the limit of file sizes. The launcher gets the original
+// signal settings. Construct before any thread is started.
 //
-// A signal to this process alone must be passed on, and one to the whole group must not: the
-// launcher has got it. timeout(1) sends each signal to its child first and then to the group, and
-// others the other way round. So a signal is passed on if the group gets none of its number within
-// kSameMomentNs.
+// A signal to this process alone must be passed on to the launcher. A signal to the whole group
+// must not be passed on, because the launcher has received it. timeout(1) sends each signal to its
+// child first and then to the group; other programs do it the other way round. A signal is
+// therefore passed on if the group gets no signal of the same number within kSameMomentNs.
 class SignalGate {
  public:
   static constexpr int64_t kSameMomentNs = 200'000'000;
@@ -32,13 +33,13 @@ class SignalGate {
   SignalGate& operator=(const SignalGate&) = delete;
 
   int fd() const { return fd_; }  // readable when Take() has something
-  // The number of a signal. Unless it is SIGCHLD, Decided() has it once it is known for whom it
-  // was.
+  // The number of a signal. If it is not SIGCHLD, TakeDecided() returns the signal later, when it
+  // is known for whom it was.
   std::optional<int> Take();
   struct Decided {
     int number = 0;
-    // The whole process group has got it, including the launcher if it is in the group. False: this
-    // process alone.
+    // True: the whole process group has received the signal, including the launcher if it is in the
+    // group. False: only this process has.
     bool to_group = false;
   };
   // Signals in the order in which they were decided, each once.
@@ -52,7 +53,8 @@ class SignalGate {
     sigset_t defaults;  // signals that are ignored here only
   };
   const Before& before() const { return before_; }
-  // Restores them in this process, for a program that replaces it. No signal is taken after that.
+  // Restores the original settings in this process, for a program that replaces it. No signal is
+  // taken after that.
   void Restore();
 
  private:
