@@ -1,4 +1,4 @@
-// Whether a process may have what a watched job takes.
+// Checks that a process can have the resources that a watched job takes.
 #ifndef ROLLCALL_COLLECTOR_WATCH_ROOM_H_
 #define ROLLCALL_COLLECTOR_WATCH_ROOM_H_
 
@@ -7,11 +7,12 @@
 namespace rollcall {
 
 // Takes the threads, memory and descriptors that a watched job needs, and gives them back. Returns
-// what could not be had, as a text for the user; empty: nothing is missing. Call it before gRPC is
-// used, which goes on without a thread that it cannot start, and then waits for it forever.
+// the missing resource as a text for the user; empty: nothing is missing. Call it before gRPC is
+// used: if gRPC cannot start a thread, it continues without that thread and later waits for it
+// forever.
 //
-// The limit of processes counts threads, and holds for the user, not for one process: the job needs
-// some of what is left, so twice as many threads are taken as are used.
+// The limit of processes counts threads, and applies to all processes of the user together. The job
+// needs a part of what is left, so twice as many threads are taken as rollcall uses.
 std::string LackOfRoom();
 
 }  // namespace rollcall

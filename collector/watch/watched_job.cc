@@ -43,14 +43,15 @@ constexpr int64_t kGraceNs = 5'000'000'000;
 // was seen to crash Open MPI 4.1.4's launcher.
 constexpr int64_t kLauncherActsNs = 2'000'000'000;
 
-// Time between two looks at a job that is being ended.
+// Time between two checks of a job that is being ended.
 constexpr int64_t kEndStepNs = 100'000'000;
 
 // Time for the command of --on-hang after the end of the job.
 constexpr int64_t kCommandNs = 30'000'000'000;
 
-// Both take forever if gRPC lacks a thread. The host of --listen may have to be looked up, and
-// agents of other nodes have two seconds to read their last message.
+// Limits for set-up and tear-down, both of which take forever if gRPC lacks a thread. During set-up
+// the host of --listen may have to be looked up. During tear-down the agents of other nodes have
+// two seconds to read their last message.
 constexpr auto kSetUpLimit = std::chrono::seconds(20);
 constexpr auto kTearDownLimit = std::chrono::seconds(4);
 
@@ -98,7 +99,7 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
     std::error_code error;
     if (directory_.valid() &&
         (!std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error) ||
-         agent::SawProcesses(directory_.path()))) {  // whose rings may be in memory
+         agent::SawProcesses(directory_.path()))) {  // the rings may be in memory
       *problem = settings_.directory + " holds the traces of another run";
       directory_ = {};
     }
@@ -160,7 +161,7 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
   const std::string host = settings_.listen.substr(0, settings_.listen.rfind(':'));
   const bool any = host == "0.0.0.0" || host == "[::]" || host.empty();
   const std::string address = fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port());
-  // Without the file, `rollcall top` has to be told the address; the job is not affected.
+  // Without the file, the user has to give the address to `rollcall top`. The job is not affected.
   if (!WriteCollectorFile(directory_.path(), {.address = address, .token = token_})) {
     PrintLine("rollcall top will not find this run: " + directory_.path() + " is not writable");
   }
@@ -268,8 +269,8 @@ void WatchedJob::StartCommand() {
   const UniqueFd input(memfd_create("verdict", MFD_CLOEXEC));
   WriteAll(input.get(), hang_command_.input);
   lseek(input.get(), 0, SEEK_SET);
-  // The shell sets the user's limit, which the job got, too. Here it would hit the collector, whose
-  // connections may need more descriptors by now.
+  // The shell sets the user's limit, which the job got, too. If this process set the limit, the
+  // limit would also apply to the collector, whose connections may need more descriptors by now.
   const std::string script =
       fmt::format("ulimit -S -n {} 2>/dev/null\n{}", file_limit_, hang_command_.shell_command);
   int error = 0;
@@ -324,7 +325,7 @@ void WatchedJob::EndJob() {
   if (end_begun_ns_ == 0) {
     end_begun_ns_ = now;
     PrintLine(fmt::format("ends the job ({})", end_why_));
-    // A rank that was only slow must not be judged as one that was waited for long enough.
+    // A rank that was only slow must not be judged as if the others had waited for it long enough.
     NoteInterrupted(/*by_rollcall=*/!timed_out_);
     launcher_.Signal(SIGTERM);
   } else if (now - end_begun_ns_ > kGraceNs) {
@@ -339,7 +340,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     for (const SignalGate::Decided& signal : gate_.TakeDecided()) PassOn(signal);
     if (const std::optional<int> status = launcher_.Poll()) {
       const bool ended = end_begun_ns_ != 0;
-      // The launcher was killed by someone else, and its ranks end with it.
+      // Another process killed the launcher, and the launcher's ranks end with it.
       if (WIFSIGNALED(*status) && !ended) NoteInterrupted(/*by_rollcall=*/false);
       // Kills ranks that the launcher left behind; by pidfd, so never another process.
       if (ended) {
@@ -432,7 +433,7 @@ void WatchedJob::Close(const End& end, bool any_findings) {
 }
 
 void WatchedJob::TearDown(bool keep) {
-  // What hangs in the set-up goes on using them.
+  // A set-up that hangs continues to use these objects.
   if (monitor_ != nullptr && !WorkWasLeft()) {
     if (server_ != nullptr) server_->ShutDownAgents(keep);
     EndsWithin(kTearDownLimit,
@@ -450,7 +451,7 @@ void WatchedJob::TearDown(bool keep) {
 
 void WatchedJob::RemoveFiles(bool keep) {
   const std::string path = directory_.path();
-  if (!path.empty()) RemoveCollectorFile(path);  // it has the token
+  if (!path.empty()) RemoveCollectorFile(path);  // the file contains the token
   directory_ = {};
   if (!keep && !path.empty()) RunRoot::Remove(path);
 }

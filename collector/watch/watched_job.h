@@ -52,7 +52,8 @@ class WatchedJob {
     OnReport on_update;
     std::function<void(const Report&)> on_due = {};
     std::function<void(const service::Withdrawal&)> on_withdrawal = {};
-    // On another thread: the job's time is up, and it is ended when this returns.
+    // Called on another thread when the job's time is up. The job is ended when this function
+    // returns.
     std::function<void()> on_time_up = {};
     service::EvidenceOptions evidence;  // without `write` no bundle is wanted
   };
@@ -65,8 +66,8 @@ class WatchedJob {
   // On failure returns false, with the reason in `problem`.
   bool SetUp(Callbacks callbacks, std::string* problem);
 
-  // Starts the launcher. On failure returns false, with the reason in `problem`; `no_room`: because
-  // there may be no further process.
+  // Starts the launcher. On failure returns false, with the reason in `problem`. `no_room`: the
+  // reason is that no further process can be started.
   bool Start(bool* no_room, std::string* problem);
 
   // After Start().
@@ -76,8 +77,9 @@ class WatchedJob {
   bool ranks_seen() const { return monitor_->ranks_seen(); }
   bool interrupted() const { return monitor_->interrupted(); }
 
-  // After one of these has failed: says so, and replaces this process by the launcher, so that the
-  // job is what it would be without rollcall. On failure prints the reason and returns.
+  // Call after SetUp() or Start() has failed. Prints the problem, and replaces this process by the
+  // launcher, so that the job runs as it would without rollcall. On failure prints the reason and
+  // returns.
   void RunBare(const std::string& problem);
 
   struct End {
@@ -87,19 +89,19 @@ class WatchedJob {
     bool by_rollcall = false;
     bool timed_out = false;
   };
-  // Waits until the launcher has ended, and passes on the signals that it has not got. The job is
-  // ended after `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s by
-  // SIGKILL, and finally by SIGKILL to ranks that are left behind.
+  // Waits until the launcher has ended. Passes on the signals that the launcher has not received.
+  // The job is ended after `time_limit_ns` (-1: never) or after RequestEnd(): by SIGTERM, after 5 s
+  // by SIGKILL, and finally by SIGKILL to the ranks that are left.
   End Wait(int64_t time_limit_ns = -1);
-  // A command to run because of a report, beside the job.
+  // A command that runs beside the job because of a report.
   struct HangCommand {
     std::string shell_command;
     std::string input;                             // on its standard input
     std::map<std::string, std::string> variables;  // in addition to rollcall's environment
   };
   // Thread-safe; call once at most. Wait() starts the command, in rollcall's own environment, with
-  // ROLLCALL_DIR and ROLLCALL_LAUNCHER_PID added. It does not end the job. Close() waits for its
-  // end.
+  // ROLLCALL_DIR and ROLLCALL_LAUNCHER_PID added. The command does not end the job. Close()
+  // waits for the command's end.
   void RequestCommand(HangCommand command);
   // Thread-safe. Ends the job because of a report, for example from on_due. If a culprit's process
   // is gone, the launcher may be ending the job itself and gets some time for it. `why` is printed
@@ -109,8 +111,8 @@ class WatchedJob {
   // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
-  // to report. `what_ran`: what is known if no rank was recorded; may be empty. Call after Finish()
-  // and before Close().
+  // to report. `what_ran`: what is known about the program if no rank was recorded; may be empty.
+  // Call after Finish() and before Close().
   std::string Unrecorded(const End& end, bool ranks_seen, const std::string& what_ran);
   // Journals the end, and keeps or removes the files on disk; call after Finish().
   void Close(const End& end, bool any_findings);
