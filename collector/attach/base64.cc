@@ -7,7 +7,7 @@
 namespace rollcall::attach {
 
 std::string ToBase64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it also writes a null character
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with a null character
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                   reinterpret_cast<const unsigned char*>(bytes.data()),
                   static_cast<int>(bytes.size()));
@@ -21,7 +21,7 @@ std::optional<std::string> FromBase64(std::string_view text) {
                                      reinterpret_cast<const unsigned char*>(text.data()),
                                      static_cast<int>(text.size()));
   if (length < 0 || static_cast<size_t>(length) != bytes.size()) return std::nullopt;
-  // It counts padding as bytes.
+  // EVP_DecodeBlock() counts padding as bytes.
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   bytes.resize(bytes.size() - padding);
   if (ToBase64(bytes) != text) return std::nullopt;

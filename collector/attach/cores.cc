@@ -61,8 +61,8 @@ bool IsStartedByOneOf(const std::vector<OpenedCore>& cores, const OpenedCore& co
                      [&core](const OpenedCore& other) { return other.pid() == core.parent(); });
 }
 
-// Among a rank's processes, the one that is the rank: it communicates, and none of the others
-// started it.
+// Selects the process that is the rank among a rank's processes: it communicates, and none of the
+// others started it.
 size_t RankAmong(const std::vector<OpenedCore>& cores) {
   const auto key = [&cores](const OpenedCore& core) {
     return std::tuple(!core.communicates, IsStartedByOneOf(cores, core), core.pid());
@@ -77,15 +77,15 @@ size_t RankAmong(const std::vector<OpenedCore>& cores) {
 using JobKey = std::tuple<std::string, std::string, int32_t>;
 using ByRank = std::map<int32_t, std::vector<OpenedCore>>;
 
-// The number of a rank's processes that were started by none of the others.
+// The number of a rank's processes that no other of its processes started.
 size_t Roots(const std::vector<OpenedCore>& cores) {
   return static_cast<size_t>(
       std::count_if(cores.begin(), cores.end(),
                     [&cores](const OpenedCore& core) { return !IsStartedByOneOf(cores, core); }));
 }
 
-// The cores in one directory are usually of one job. If a rank occurs twice, they are of several
-// jobs, which are distinguished by their parents.
+// The cores in one directory are usually of one job. If a rank occurs twice, the cores are of
+// several jobs. These jobs are distinguished by their parents.
 std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank>&& jobs) {
   std::map<JobKey, ByRank> separate;
   for (auto& [key, ranks] : jobs) {
@@ -135,7 +135,7 @@ void AddRank(int32_t number, std::vector<OpenedCore> cores, CoreJob* job,
   job->cores.push_back(std::move(kept));
 }
 
-// Whether the process caused the signal itself. SIGABRT and SIGQUIT may come from a watchdog; a
+// Whether the process caused the signal itself. SIGABRT and SIGQUIT may come from a watchdog. A
 // call of abort() is visible on the stack.
 bool IsFault(const CoreFile& core) {
   constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU, SIGXFSZ};
@@ -143,7 +143,7 @@ bool IsFault(const CoreFile& core) {
          std::find(std::begin(kFaults), std::end(kFaults), core.signal) != std::end(kFaults);
 }
 
-// The stack that a signal interrupted, without the signal handler's frames.
+// The stack that a signal interrupted, without the frames of the signal handler.
 LiveThread WithoutHandler(const CoreThread& thread, const CoreStack& stack) {
   LiveThread live;
   live.tid = thread.tid;

@@ -29,14 +29,14 @@ struct FoundCores {
 };
 
 // Reads the regular files in `directory`, whatever their names, but not its subdirectories. Files
-// that are not core files are ignored. A process is not found as a rank if it set its rank
-// variables (IdentifyRank()) only after its start: a core shows the environment at the start. Sets
-// `*error` if the directory cannot be read.
+// that are not core files are ignored. A core contains the environment at the start of the process,
+// so a process is not found as a rank if it set its rank variables (IdentifyRank()) only later.
+// Sets `*error` if the directory cannot be read.
 FoundCores FindCores(const std::string& directory, std::string* error);
 
 // Takes the stacks from the cores, in the order of `job.job.ranks`. `integers`: also read the
-// integers of Python frames. `*problems`: what could not be read (threads left out, missing
-// modules), each once.
+// integers of Python frames. `*problems`: the parts that could not be read (threads left out,
+// missing modules), each once.
 std::vector<ObservedRank> SampleCores(const CoreJob& job, bool integers,
                                       std::vector<std::string>* problems);
 

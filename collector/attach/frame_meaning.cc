@@ -44,7 +44,7 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// From "mpi_allreduce" to MPI_Allreduce; also for NCCL's functions.
+// Maps "mpi_allreduce" to MPI_Allreduce; also for NCCL's functions.
 const std::unordered_map<std::string, Operation>& OperationsByName() {
   static const auto names = [] {
     std::unordered_map<std::string, Operation> all;
@@ -111,11 +111,12 @@ StackMeaning MeaningOf(const std::vector<const SourceFrame*>& frames) {
   for (size_t i = 0; i < frames.size(); ++i) {
     const std::optional<FrameMeaning> meaning = MeaningOfFrame(*frames[i]);
     if (!meaning || *meaning > best.meaning) continue;
-    // Of equal ones the outermost counts: the function that the user's code called.
+    // Of several frames with the same meaning, the outermost counts: it is the function that the
+    // user's code called.
     best.meaning = *meaning;
     best.frame = static_cast<ptrdiff_t>(i);
   }
-  // An interpreter without symbols has no take_gil().
+  // An interpreter without symbols has no take_gil(), so the lock is recognized by its frames.
   const ptrdiff_t gil = best.meaning == FrameMeaning::kLock ? GilFrame(frames) : -1;
   if (gil >= 0) {
     best.meaning = FrameMeaning::kGil;

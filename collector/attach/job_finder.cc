@@ -130,7 +130,7 @@ class ProcessTree {
     }
     return all;
   }
-  // Whether the identity of the process, if it has one, is that of a rank that started it.
+  // Whether the identity of the process, if it has one, is the identity of its parent.
   bool Inherits(const Entry& entry) const {
     const Entry* parent = Find(entry.parent);
     return parent != nullptr && parent->identity == entry.identity;
@@ -159,8 +159,8 @@ bool IsShell(std::string_view name) {
   return std::find(std::begin(kShells), std::end(kShells), name) != std::end(kShells);
 }
 
-// Among a process and its descendants with the same identity, the one that communicates: a shell or
-// a wrapper may be its ancestor, and workers its children.
+// Among a process and its descendants with the same identity, selects the one that communicates. A
+// shell or a wrapper may be its ancestor, and workers may be its children.
 const Entry* RankAmong(const std::vector<const Entry*>& family) {
   for (const Entry* entry : family) {
     if (entry->communicates) return entry;
@@ -171,7 +171,8 @@ const Entry* RankAmong(const std::vector<const Entry*>& family) {
   return family.front();
 }
 
-// It may use MPI without a library of that name: it is linked statically, or may not be read.
+// Whether the process may use MPI without a library of that name: it is linked statically, or its
+// mappings may not be read.
 bool MayBeStatic(const ProcSource& proc, pid_t pid) {
   const std::set<std::string> files = MappedFiles(proc, pid);
   return std::none_of(files.begin(), files.end(), [](const std::string& file) {
@@ -179,8 +180,8 @@ bool MayBeStatic(const ProcSource& proc, pid_t pid) {
   });
 }
 
-// The agent of a launcher that is a rank of an outer launcher (torchrun in a Slurm task): the
-// processes that it started have another identity.
+// Whether the process is the agent of a launcher and itself a rank of an outer launcher (torchrun
+// in a Slurm task). The processes that it started then have another identity.
 bool StartsRanksOfItsOwn(const ProcessTree& tree, const Entry& top) {
   for (const pid_t pid : tree.Descendants(top.pid)) {
     const Entry* below = tree.Find(pid);
@@ -223,7 +224,7 @@ std::string EnvironmentInMemory(const ProcessImage& image, const std::string& fi
     const size_t got = memory.Read(variable, text.data(), text.size());
     const std::string_view all(text.data(), got);
     const size_t end = all.find('\0');
-    // none of the variables that are needed is that long
+    // none of the variables that are needed is as long as this one
     if (end == std::string_view::npos) continue;
     environment.append(all.substr(0, end)).push_back('\0');
   }

@@ -24,16 +24,16 @@ struct JobRank {
   // Processes that the rank started and that inherited its environment, such as data loader
   // workers.
   std::vector<pid_t> helpers;
-  // False: the process has not loaded MPI, NCCL, PyTorch or Gloo and is not linked statically. It
+  // False: the process has not loaded MPI, NCCL, PyTorch or Gloo, and is not linked statically. It
   // may be a shell that started the rank.
   bool communicates = true;
 };
 
 struct FoundJob {
   std::string launcher;  // "Open MPI"
-  std::string job;       // tells the job from others of that launcher
+  std::string job;       // distinguishes the job from other jobs of that launcher
   int32_t size = -1;     // of MPI_COMM_WORLD or the like; -1: unknown
-  // The launcher says that all ranks are on this node.
+  // The launcher's variables show that all ranks are on this node.
   bool all_local = false;
   std::vector<JobRank> ranks;  // in ascending order, each rank once
   std::vector<pid_t> others;   // processes that started the ranks (launchers, shells); ascending
@@ -44,10 +44,10 @@ struct FoundJobs {
   size_t hidden = 0;           // processes of that user whose environment is not readable
 };
 
-// Selects the ranks that count. An empty field selects any.
+// Selects ranks. An empty field selects any.
 struct RankFilter {
   std::string slurm_job = {};
-  // Ranks whose environment does not name a node count, too.
+  // Also selects ranks whose environment does not name a node.
   std::string slurm_node = {};
 };
 
@@ -56,13 +56,13 @@ struct RankFilter {
 // communication library. Reads /proc and process memory; stops no process.
 FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter = {});
 
-// The launcher identifies the job only by the process that started its ranks, which is a different
-// process on each node.
+// Whether the launcher identifies the job only by the process that started its ranks. That is a
+// different process on each node.
 bool IsIdentifiedByParent(const FoundJob& job);
 
-// The current environment of a process, or its last one in a core file: what libc's `environ`
-// points to, each variable ended by a NUL. Empty if it cannot be found. `file_root`: see
-// FindExports().
+// The current environment of a process, or its last environment in a core file. This is the memory
+// that libc's `environ` points to, with each variable ended by a NUL. Empty if it cannot be found.
+// `file_root`: see FindExports().
 std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root);
 
 // The same for a running process; empty if its memory is not readable. Stops no process.

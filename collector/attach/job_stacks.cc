@@ -74,7 +74,7 @@ class Joiner {
   JobStacks& JobOf(const FoundJob& job) {
     for (const auto& known : jobs_) {
       if (!IsSameJob(known->job, job)) continue;
-      // The launcher reported all ranks on one node, and there is another node.
+      // The launcher reported that all ranks are on one node, but there is another node.
       known->job.all_local = false;
       return *known;
     }

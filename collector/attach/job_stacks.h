@@ -1,4 +1,4 @@
-// Joins what several hosts observed of a job.
+// Joins the observations of a job on several hosts.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_
 

@@ -1,4 +1,4 @@
-// What two samples of a rank showed. Plain data.
+// The results of two samples of a rank. Plain data.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
 #define ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
 
@@ -22,12 +22,12 @@ struct ThreadSample {
   std::vector<LiveFrame> frames;  // innermost first; empty: the stack could not be taken
   bool whole = false;             // complete up to the outermost frame
   // Hash of all registers and of the whole stack; 0: unknown. If it is equal in two samples of a
-  // running thread, the thread repeats itself.
+  // running thread, the thread is repeating itself.
   uint64_t digest = 0;
   std::vector<uint64_t> more_digests{};  // of a computing thread: at later moments
   std::string detail;                    // why frames are missing
-  // For the representative thread (trace_of_stacks.h) inside MPI: what could be read from the
-  // library's objects.
+  // For the representative thread (trace_of_stacks.h) inside MPI: the data that could be read from
+  // the library's objects.
   std::optional<LibraryCall> call{};
   std::vector<NearbyCall> nearby{};  // in a timed sleep: calls of the function that sleeps
 };
@@ -56,7 +56,7 @@ struct ObservedRank {
   RankSample first;
   RankSample second;
   std::string host = {};  // host name; empty: the host of the other ranks
-  // Set for a rank from a core file: there is only one sample, `second`, without a state; after a
+  // Set for a rank from a core file. There is only one sample, `second`, without a state. After a
   // fault, the thread that caused it comes first.
   std::optional<CoreEnd> core{};
 };

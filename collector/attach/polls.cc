@@ -24,8 +24,8 @@ const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
              : InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame.line);
 }
 
-// The call by which the loop around the sleep polls for messages; without an operation if there is
-// none, or if the loop does anything else.
+// The call by which the loop around the sleep polls for messages. Without an operation if there is
+// no such call, or if the loop does anything else.
 StackMeaning PollOf(const Trace& trace, const Place& place) {
   for (const SourceFrame& frame : place.sleeper) {
     const SourceBlock* loop = InnermostLoop(trace, frame);
@@ -46,7 +46,7 @@ StackMeaning PollOf(const Trace& trace, const Place& place) {
         return {};
       }
     }
-    // If the calls of a function are unknown, so is this one.
+    // If the calls of a function are unknown, its poll is unknown, too.
     return sleeps ? poll : StackMeaning{};
   }
   return {};

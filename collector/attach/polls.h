@@ -6,9 +6,9 @@
 
 namespace rollcall::attach {
 
-// A rank in a timed sleep, in a loop whose only other calls are MPI_Iprobe and similar ones, leaves
-// that loop only when a message arrives. It is treated as waiting in that call. Requires the loop's
-// source in the trace and all calls of the function (Place::nearby).
+// Treats a rank as waiting in a poll if it is in a timed sleep, in a loop whose only other calls
+// are MPI_Iprobe and similar ones: the rank leaves that loop only when a message arrives. Requires
+// the loop's source in the trace and all calls of the function (Place::nearby).
 void FindPolls(Trace* trace);
 
 }  // namespace rollcall::attach

@@ -75,7 +75,8 @@ std::vector<std::string> DumpPaths(std::string_view environment, int32_t rank) {
 
 // Writes a byte to the pipe. Returns the problem, or "".
 std::string Ask(pid_t pid, const std::string& pipe) {
-  // Does not wait for the pipe, and writes to nothing else, whatever a rank's environment names.
+  // Does not wait for the pipe, and writes to pipes only, whatever path a rank's environment
+  // contains.
   const UniqueFd fd(open(SeenFromHere(pid, pipe).c_str(),
                          O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   const std::string name = CleanText(pipe, kMaxRecordPathBytes);
@@ -97,7 +98,7 @@ bool Copy(const std::string& from, const std::string& to) {
   std::string error;
   const UniqueFd in = OpenRegularFile(from, kMaxDumpBytes, &stamp, &error);
   if (!in) return false;
-  // By its descriptor: its name may refer to a FIFO by now.
+  // Copies by the descriptor: the name may refer to a FIFO by now.
   const std::string opened = fmt::format("/proc/self/fd/{}", in.get());
   std::error_code failure;
   std::filesystem::copy_file(opened, to, failure);
@@ -108,7 +109,7 @@ bool Copy(const std::string& from, const std::string& to) {
   return !failure;
 }
 
-// The file that is new and complete; null: none yet.
+// The file that is new and complete; null if there is none yet.
 const Request::File* Finished(Request* request) {
   for (Request::File& file : request->files) {
     const std::optional<FileStamp> now = StampOfFile(file.path);
@@ -119,8 +120,8 @@ const Request::File* Finished(Request* request) {
   return nullptr;
 }
 
-// The run directory, seen from here, of the ring that the process maps; empty: the file is no ring,
-// or the directory was removed.
+// The run directory of the ring that the process maps, as a path on this side. Empty: the file is
+// no ring, or the directory was removed.
 std::string RunDirectoryOf(pid_t pid, const std::string& mapped) {
   const std::string_view in_memory = MemoryRingPath(mapped);
   const std::string_view ring = in_memory.empty() ? std::string_view(mapped) : in_memory;

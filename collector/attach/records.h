@@ -15,8 +15,8 @@
 
 namespace rollcall::attach {
 
-// The run directories of the rings that ranks on this machine have mapped, files or memory files,
-// each once. Only reads /proc.
+// The run directories of the rings that ranks on this machine have mapped, each once. The rings may
+// be files or memory files. Only reads /proc.
 std::vector<std::string> RunDirectories(const ProcSource& proc, const FoundJob& job);
 
 // Requests a dump from the Flight Recorder of each rank on this machine, by the pipe that
@@ -36,8 +36,8 @@ struct Recorded {
 // Diagnoses `inputs`, which are as for LoadInputs(), with source lines.
 Recorded DiagnoseRecords(const std::vector<std::string>& inputs);
 
-// Whether the report of the records is preferable to that of the stacks, which have no history:
-// unless it found nothing, or is less certain.
+// Whether the report of the records is preferable to the report of the stacks. Stacks have no
+// history, so the report of the records is preferable unless it found nothing or is less certain.
 bool IsMoreInformative(const Report& recorded, const Report& stacks);
 
 }  // namespace rollcall::attach

@@ -19,21 +19,22 @@
 namespace rollcall::attach {
 namespace {
 
-// Limit for all threads of a rank; no thread is stopped for that long. A machine full of spinning
+// Limit for all threads of a rank. No thread is stopped for that long. A machine full of spinning
 // ranks is slow.
 constexpr std::chrono::seconds kTimeout{20};
 
-// A thread that gets no CPU time for 50 ms does not stop in time if many ranks spin; one that wakes
-// up occasionally may enter a call in which it must not be stopped.
+// Further tries to take a stack. A thread that gets no CPU time for 50 ms, because many ranks spin,
+// does not stop in time. A thread that wakes up occasionally may enter a call in which it must not
+// be stopped.
 constexpr int kMoreTries = 2;
 
-// Number of further digests of a computing thread: they reveal a loop that repeats the same state,
-// wherever in its iteration it is.
+// Number of further digests of a computing thread. They reveal a loop that repeats the same state,
+// at whatever point of its iteration the samples are taken.
 constexpr int kMoreDigests = 8;
 
 constexpr size_t kMaxHelpers = 8;  // per rank
 
-// What data loader workers do is what the rank waits for.
+// Samples the rank's data loader workers, which the rank waits for.
 void SampleHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symbolizer,
                    RankSample* sample) {
   for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
@@ -54,8 +55,8 @@ void DropIntegers(RankSample* sample) {
   }
 }
 
-// The caller of the outermost function with that meaning; 0: there is none, or the stack ends
-// there.
+// The caller of the outermost function with that meaning; 0 if there is no such function, or if the
+// stack ends at it.
 size_t CallerOf(const LiveThread& thread, FrameMeaning meaning, Symbolizer* symbolizer) {
   for (size_t i = thread.frames.size(); i-- > 0;) {
     const SourceFrame function = symbolizer->Symbolize(thread.frames[i]).back();
@@ -78,13 +79,13 @@ std::vector<NearbyCall> CallsAroundSleep(const LiveThread& thread, Symbolizer* s
       nearby.push_back({call.callee, frame.function, frame.file, frame.line});
     }
   }
-  // An incomplete list would look complete.
+  // An incomplete list would be taken for a complete list.
   if (nearby.size() > kMaxEntries) nearby.clear();
   return nearby;
 }
 
-// The thread is in an MPI call. It may continue, so everything that is read of the library's
-// objects is checked.
+// Reads the MPI call that the thread is in. The thread may continue meanwhile, so all data that is
+// read from the library's objects is checked.
 std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const LiveThread& thread,
                                     int32_t world_size, Symbolizer* symbolizer) {
   const size_t caller = CallerOf(thread, FrameMeaning::kMpi, symbolizer);
@@ -147,7 +148,8 @@ RankSample TakeSample(const ProcSource& proc, const JobRank& rank, int32_t world
   CallingThreads threads = {.waiting = {own_tid(*representative)},
                             .called = {own_tid(*representative)}};
   for (const ThreadSample& thread : sample.threads) {
-    // Who is in a call of MPI holds Python's lock, unless another thread does, which is judged.
+    // A thread in an MPI call holds Python's lock, unless another thread does. That other thread is
+    // judged itself, so threads that wait for the lock count as waiting.
     const bool needs_gil = WaitsForRanks(meaning.meaning) && WaitsForGil(thread);
     if (IsOfLibrary(thread) || needs_gil) threads.waiting.insert(own_tid(thread));
   }

@@ -1,5 +1,5 @@
-// What `attach` saw on one host, and the text format for it (stacks.md). A node sends this text to
-// the process that makes the diagnosis, and a bundle stores it.
+// The observations of `attach` on one host, and the text format for them (stacks.md). A node sends
+// this text to the process that makes the diagnosis, and a bundle stores it.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_STACKS_H_
 
@@ -38,14 +38,14 @@ inline constexpr size_t kMaxFrameBytes = size_t{1} << 30;  // memory of the stac
 std::string WriteStacks(const HostStacks& stacks, std::string_view rollcall);
 
 // Reads untrusted text: memory and time are bounded by the size of `text`, and strings are cleaned
-// for terminals. Problems are added to `problems`, with `source` and the offset of the line; the
-// ranks of other lines are kept. The job then counts as one that may have ranks elsewhere. Throws
-// std::bad_alloc only.
+// for terminals. Problems are added to `problems`, with `source` and the offset of the line. The
+// ranks of other lines are kept, and the job then counts as one that may have ranks elsewhere.
+// Throws std::bad_alloc only.
 HostStacks ReadStacks(std::string_view text, const std::string& source,
                       std::vector<Problem>* problems, size_t max_frame_bytes = kMaxFrameBytes);
 
-// Looks up functions and lines that the hosts did not know in files of this machine with the same
-// build ids. File I/O; see Symbolizer for the possible paths.
+// Looks up functions and lines that the hosts could not resolve in files of this machine with the
+// same build ids. File I/O; see Symbolizer for the possible paths.
 void SymbolizeHere(std::vector<HostStacks>* hosts);
 
 }  // namespace rollcall::attach

@@ -1,6 +1,6 @@
-// The contents of each struct in a file of stacks: one line for each member, from which it is
-// written and read (stacks.md). To store another member, add a line: files without it have its
-// default.
+// The contents of each struct in a file of stacks (stacks.md), one line for each member. Reader and
+// writer both use these lists. To store another member, add a line; files without the member have
+// its default.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_STACKS_FIELDS_H_
 
@@ -25,9 +25,9 @@ template <typename Struct, typename Member>
 struct Field {
   std::string_view name;
   Member Struct::*member;
-  // For a list: elements. For a string: bytes; longer ones are cut. For a number: a larger one is
-  // damage. For an enumeration: its last value; a larger one is of a newer version and read as the
-  // default.
+  // For a list: the number of elements. For a string: the number of bytes; longer strings are cut.
+  // For a number: its largest value; a larger number is damage. For an enumeration: its last value;
+  // a larger value is from a newer version and is read as the default.
   uint64_t most;
 };
 
@@ -83,7 +83,7 @@ struct FieldsOf<StacksHeader> {
                                            F("has_rings", &StacksHeader::has_rings, 1));
 };
 
-// `ranks` are in the ranks' lines; `others` only helped to choose the job.
+// `ranks` are in the ranks' lines. `others` is not stored: it only helped to choose the job.
 template <>
 struct FieldsOf<FoundJob> {
   static constexpr auto kList = std::tuple(

@@ -138,7 +138,7 @@ class Reader {
       FoundJob job;
       if (Into(value, &job, 0)) stacks_.job = std::move(job);
     } else if (kind == "frame") {
-      // Also for a damaged one: it counts in the indices of those that follow.
+      // A damaged frame is added, too: the indices of the frames after it count it.
       std::optional<StoredPlace>& place = places_.emplace_back(std::in_place);
       if (places_.size() > kMaxPlaces || !Into(value, &*place, 0)) place.reset();
       if (places_.size() > kMaxPlaces) {

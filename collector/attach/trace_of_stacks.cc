@@ -27,7 +27,7 @@ std::vector<const SourceFrame*> FramesOf(const ThreadSample& thread) {
   return frames;
 }
 
-// The first of the caller's frames, which follow the call.
+// The first of the caller's frames, which are after the call.
 size_t FirstOwnFrame(const StackMeaning& meaning) { return static_cast<size_t>(meaning.frame + 1); }
 
 bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
@@ -43,7 +43,7 @@ const ThreadState* ThreadOf(const ProcessState& process, pid_t tid) {
   return found == process.threads.end() ? nullptr : &*found;
 }
 
-// Whether it is in an uninterruptible wait; tid 0 means the main thread.
+// Whether the thread is in an uninterruptible wait; tid 0 means the main thread.
 bool InKernel(const ProcessState& process, pid_t tid) {
   if (tid == 0) return process.state == RunState::kDiskWait;
   const ThreadState* thread = ThreadOf(process, tid);
@@ -62,9 +62,9 @@ bool DidNotRun(const ObservedRank& rank, pid_t tid) {
          second->cpu_ns - first->cpu_ns < kLookNs;
 }
 
-// Whether PyTorch's threads may have moved data: then a call that all ranks are in may still
-// return. Derived from the bytes that they read and wrote, as their waits have timeouts. (An MPI
-// thread spins for its caller.)
+// Whether PyTorch's threads may have moved data. If so, a call that all ranks are in may still
+// return. Derived from the bytes that were read and written, because the waits of these threads
+// have timeouts. (An MPI thread spins for its caller.)
 bool MayHaveMovedData(const ObservedRank& rank) {
   const bool has_some = std::any_of(
       rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadSample& thread) {
@@ -79,7 +79,7 @@ bool MayHaveMovedData(const ObservedRank& rank) {
 }
 
 // Whether a thread that waits for Python's lock did something else in the first sample, or was
-// elsewhere. One that has the lock in between goes on at once.
+// elsewhere. A thread that gets the lock between the samples continues at once.
 bool MayGetGil(const ObservedRank& rank) {
   const auto stays = [&](const ThreadSample& thread) {
     const auto before =
@@ -102,7 +102,7 @@ bool MayGetGil(const ObservedRank& rank) {
   });
 }
 
-// Whether all registers and the whole stack were the same as before at some moment.
+// Whether all registers and the whole stack were at some moment the same as before.
 bool HasStateOf(const ThreadSample& before, const ThreadSample& now) {
   std::set<uint64_t> states(before.more_digests.begin(), before.more_digests.end());
   states.insert(before.digest);
@@ -120,8 +120,8 @@ Stillness Compare(const ObservedRank& rank, const ThreadSample& first,
     return Stillness::kMoved;
   }
   const bool slept = DidNotRun(rank, second.tid);
-  // A computing thread may change only registers; one that waits in a call leaves the caller's
-  // unchanged.
+  // A computing thread may change registers only. A thread that waits in a call leaves the caller's
+  // registers unchanged.
   if (meaning.meaning == FrameMeaning::kCode && !slept) {
     return HasStateOf(first, second) ? Stillness::kSame : Stillness::kMoved;
   }
@@ -140,7 +140,7 @@ Stillness Compare(const ObservedRank& rank, const ThreadSample& first,
     }
     return uint64_t{0};
   };
-  // Python frames have their own digests, as the interpreter's frames look alike.
+  // Python frames have digests of their own, because the interpreter's native frames look alike.
   for (size_t i = skip; i < second.frames.size(); ++i) {
     const LiveFrame& frame = second.frames[i];
     if (frame.frame.language != Language::kPython) continue;
@@ -174,8 +174,8 @@ class Builds {
   std::unordered_set<std::string> differing_;
 };
 
-// A process that a rank forked has the rank's environment, and its core may have overwritten that
-// of the rank if core names have no process id.
+// A process that a rank forked has the rank's environment. Its core may have overwritten the rank's
+// core, if core names have no process id.
 bool IsLoaderWorker(const RankSample& sample) {
   return !sample.threads.empty() &&
          std::any_of(sample.threads.front().frames.begin(), sample.threads.front().frames.end(),
@@ -280,7 +280,7 @@ class Builder {
     place->nearby = thread.nearby;
   }
 
-  // What it was doing when the signal arrived.
+  // Sets what the rank was doing when the signal arrived.
   void LookAtCore(const ObservedRank& observed, Place* place) {
     const RankSample& sample = observed.second;
     const CoreEnd& end = *observed.core;
@@ -361,7 +361,7 @@ class Builder {
         fmt::format("{} {} is in {} ({})", what, thread.tid, frame->function, PlaceText(*frame)));
   }
 
-  // Adds what the exporters show of it.
+  // Adds the open call for the exporters.
   void AddOpenCall(Process* process) {
     const Place& place = *process->place;
     if (place.meaning.operation == Operation::kNone) return;
@@ -397,8 +397,8 @@ class Builder {
 
   uint32_t NativeCode(const LiveFrame& live) {
     const SourceFrame& place = live.frame;
-    // In two builds of a library, addresses differ where callers do not: places without lines are
-    // distinguished by their functions alone.
+    // Addresses differ between two builds of a library even if the callers are the same. Places
+    // without lines are therefore distinguished by their functions alone.
     const bool by_name = place.line == 0 && !place.function.empty() && builds_.Differ(place.module);
     if (by_name) {
       return interner_.Code(interner_.Module(place.module, ""),
