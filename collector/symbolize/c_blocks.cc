@@ -132,7 +132,7 @@ class Statements {
     }
   }
 
-  // Of a loop or a switch: a `break` in it leaves only that.
+  // The body of a loop or a switch. A `break` in it leaves this loop or switch only.
   void Body(int depth, bool of_switch) {
     const bool outer = std::exchange(in_switch_, of_switch);
     Statement(depth + 1);
@@ -162,7 +162,8 @@ class Statements {
     found_.flow.push_back({.kind = kind, .first = first, .last = LastLine(), .group = group});
   }
 
-  // If the next token, of the statement that begins at `begin`, leaves a function or a loop.
+  // Adds the next token, of the statement that begins at `begin`, if it leaves a function or a
+  // loop.
   void AddExit(size_t begin) {
     const std::string_view text = tokens_[at_].text;
     SourceFlow exit{.first = tokens_[at_].line, .last = tokens_[at_].line};
@@ -216,7 +217,7 @@ class Statements {
     conditions_.pop_back();
   }
 
-  // The text between the bracket at `begin` and that before the next token.
+  // The text between the bracket at `begin` and the bracket before the next token.
   std::string InBrackets(size_t begin) const {
     if (broken_ || at_ < begin + 2) return "";
     const char* first = tokens_[begin].text.data() + 1;
@@ -252,7 +253,7 @@ class Statements {
            word == "else" || word == "try";
   }
 
-  // Whether the next brace follows "[…]" or "(…)", or a type or a word behind these.
+  // Whether the next brace follows "[…]" or "(…)", directly or with a type or a word in between.
   bool OpensLambda() const {
     for (size_t i = at_; i-- > 0;) {
       const std::string_view text = tokens_[i].text;

@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMaxMangledBytes = 8192;
 constexpr size_t kMaxTemplateArgumentBytes = 24;
 
-// Returns the index after the bracket that closes the one at `open`, or npos. Inside, '<' and '>'
-// count as brackets only if `open` is '<'; the '>' of "->" never does.
+// Returns the index after the bracket that closes the bracket at `open`, or npos. '<' and '>' count
+// as brackets only if `open` is '<'. The '>' of "->" never counts.
 size_t SkipBalanced(std::string_view text, size_t open) {
   const bool angle = text[open] == '<';
   int depth = 0;

@@ -93,8 +93,8 @@ std::string FunctionName(Dwarf_Die* die, int language, NameStyle style, bool* qu
   return QualifiedName(die, name, !IsFortran(language));
 }
 
-// Joins `file` with the unit's directory and removes "." and "..". It keeps ".." if the result
-// would be another file, since "link/.." is not the directory that contains the link.
+// Joins `file` with the unit's directory and removes "." and "..". Keeps ".." if its removal would
+// lead to another file: "link/.." is not the directory that contains the link.
 std::string AbsolutePath(const char* file, Dwarf_Die* unit) {
   if (file == nullptr || std::strcmp(file, "???") == 0) return "";
   std::filesystem::path path(file);
@@ -124,7 +124,7 @@ std::optional<Dwarf_Word> UnsignedAttribute(Dwarf_Die* die, unsigned name) {
   return value;
 }
 
-// libdw opens any kind of file that a skeleton unit names: it would block on a FIFO.
+// libdw opens any kind of file that a skeleton unit names, and would block on a FIFO.
 bool SplitFileIsSafe(Dwarf_Die* skeleton) {
   const char* name = StringAttribute(skeleton, DW_AT_dwo_name);
   if (name == nullptr) name = StringAttribute(skeleton, DW_AT_GNU_dwo_name);
@@ -134,7 +134,7 @@ bool SplitFileIsSafe(Dwarf_Die* skeleton) {
   const auto safe = [&st](const std::string& path) {
     return stat(path.c_str(), &st) != 0 || S_ISREG(st.st_mode);
   };
-  // libdw also looks for the name, without its directory, next to the module; the module's
+  // libdw also looks for the name, without its directory, next to the module. The module's
   // directory is as trustworthy as the module.
   return safe(name) && (directory == nullptr || safe(std::string(directory) + "/" + name));
 }

@@ -46,7 +46,7 @@ bool BeginsFunction(std::string_view said) {
   return false;
 }
 
-// What a statement without blanks does; empty for one that leaves nothing. An EXIT or CYCLE with a
+// The exit that a statement without blanks makes; empty if it makes none. An EXIT or CYCLE with a
 // name may leave several loops.
 std::optional<FlowKind> ExitOf(std::string_view packed) {
   if (packed == "return") return FlowKind::kReturn;
@@ -61,7 +61,7 @@ std::optional<FlowKind> ExitOf(std::string_view packed) {
   return EndsProgram(FirstWord(packed)) ? std::optional(FlowKind::kEnd) : std::nullopt;
 }
 
-// The condition of "if(…)statement", which is removed; empty for another statement.
+// Removes "if(…)" from "if(…)statement" and returns the condition; empty for another statement.
 std::string_view TakeCondition(std::string_view* packed) {
   if (!packed->starts_with("if(")) return {};
   int open = 0;

@@ -16,8 +16,8 @@ enum class SourceSyntax : uint8_t { kBraces, kPython, kFortran };
 // By the file name; empty for an unknown suffix.
 std::optional<SourceSyntax> SyntaxOf(std::string_view file);
 
-// Without a file name. Empty if the text is not understood: unbalanced brackets, an `end` without
-// its beginning. Of #if and #else only the first part is read.
+// Empty if the text is not understood: unbalanced brackets, or an `end` without its beginning. Of
+// an #if with an #else, only the first part is read.
 std::optional<SourceBlocks> FindSourceBlocks(std::string_view text, SourceSyntax syntax);
 
 // Reads `file`; empty if it does not exist, is too large, is not text or is not understood. File

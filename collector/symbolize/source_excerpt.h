@@ -21,17 +21,17 @@ struct SourceExcerpt {
   std::string file;
   std::vector<ExcerptLine> lines;  // empty if there is an error
   std::string error;               // why there is nothing to show, for the user
-  // When the source was last written, in ns since the epoch. If that is after the program's start,
-  // the shown lines may not be the compiled ones.
+  // When the source was last written, in ns since the epoch. If the source was written after the
+  // program's start, the shown lines may not be the compiled ones.
   int64_t modified_ns = 0;
 };
 
 struct ExcerptOptions {
   int context_before = 1;  // lines shown before and after each marked one
   int context_after = 1;
-  // Also show the lines of if, else, for, while, … that enclose a marked line, by indentation
-  // (exact for Python, good for formatted C, C++ and Fortran): such a line may be what divides the
-  // ranks.
+  // Also show the lines of if, else, for, while, … that enclose a marked line: such a line may be
+  // the one that divides the ranks. They are found by indentation, which is exact for Python and
+  // good for formatted C, C++ and Fortran.
   bool enclosing = true;
   size_t max_file_bytes = 16 << 20;
   size_t max_line_bytes = 400;

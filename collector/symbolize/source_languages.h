@@ -1,4 +1,4 @@
-// How source_blocks.cc parses each language, and what the languages share.
+// The parsers of source_blocks.cc for each language, and the functions that they share.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
 
@@ -15,7 +15,7 @@ namespace rollcall::source_languages {
 using BlockKind = SourceBlock::Kind;
 using FlowKind = SourceFlow::Kind;
 
-// One file for each language. Empty if the text is not understood.
+// Each language has its own file. Empty if the text is not understood.
 std::optional<SourceBlocks> BlocksByBraces(std::string_view text);       // C and C++
 std::optional<SourceBlocks> BlocksByIndentation(std::string_view text);  // Python
 std::optional<SourceBlocks> BlocksByEnds(std::string_view text);         // Fortran
@@ -38,8 +38,8 @@ std::string ConditionText(std::string_view condition);
 // Whether a call of that name ends the program.
 bool EndsProgram(std::string_view function);
 
-// Blanks preprocessor lines and, of #if and #else, the parts after the first: both may open the
-// same brace.
+// Blanks preprocessor lines. Of an #if with an #else, it also blanks the parts after the first,
+// because both parts may open the same brace.
 std::string WithoutDirectives(std::string_view text);
 
 }  // namespace rollcall::source_languages

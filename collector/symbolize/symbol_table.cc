@@ -24,8 +24,8 @@ Elf_Scn* FindTable(Elf* elf, GElf_Shdr* header) {
   return dynamic;
 }
 
-// Orders aliases of one function: the strong global name, which users know, comes first; of two
-// equal ones, the one without underscores (write, not __write).
+// Orders aliases of one function. The strong global name, which users know, comes first. Of two
+// equal names, the name without underscores comes first (write, not __write).
 uint8_t Rank(const GElf_Sym& symbol, const char* name) {
   uint8_t rank = 0;
   switch (GELF_ST_BIND(symbol.st_info)) {

@@ -24,7 +24,7 @@ struct DwarfDeleter {
 };
 using DwarfPtr = std::unique_ptr<Dwarf, DwarfDeleter>;
 
-// An opened module. Without `file` it yields no symbols, and `note` says why.
+// An opened module. Without `file` it yields no symbols, and `note` contains the reason.
 struct Module {
   std::string note;
   std::unique_ptr<ElfFile> file;
@@ -39,8 +39,9 @@ struct Module {
   std::unordered_map<uint64_t, std::vector<SourceFrame>> cache;  // by vaddr * 2 + is_return_address
 };
 
-// dwz moves shared parts into another file. libdw would open any file that the module names, so it
-// is found here. Without it, names and origins are missing, and the symbol table is used instead.
+// dwz moves shared parts into another file. libdw would open any file that the module names, so
+// this function finds the file. Without the file, names and origins are missing, and the symbol
+// table is used instead.
 bool AttachAltFile(Module* module, const ElfFile& debug, const Symbolizer::Options& options) {
   const char* name = nullptr;
   const void* id = nullptr;
@@ -95,7 +96,8 @@ void OpenModule(Module* module, const CodeAddress& address, const Symbolizer::Op
       module->index = std::make_unique<DwarfIndex>(module->dwarf.get());
     }
   }
-  // The module's own .symtab is complete if present; if it was stripped, the debug file's is.
+  // The module's own .symtab is complete if present. If it was stripped, the debug file's .symtab
+  // is complete.
   const bool stripped = !file->HasSection(".symtab") && module->debug_file != nullptr;
   module->symbols = SymbolTable(stripped ? module->debug_file->elf() : file->elf());
   if (module->symbols.empty()) module->symbols = SymbolTable(file->elf());
@@ -129,7 +131,7 @@ std::vector<SourceFrame> Resolve(Module* module, const CodeAddress& address, Nam
     for (const DwarfFrame& found : module->index->Lookup(lookup, style)) {
       SourceFrame frame = base;
       frame.function = CleanText(found.function, kMaxSymbolBytes);
-      // Local lambdas have their full name in the symbol table only.
+      // Local lambdas have their full names in the symbol table only.
       const bool better_symbol =
           frame.function.empty() ||
           (!found.qualified && std::string_view(symbol.name ? symbol.name : "").starts_with("_Z"));

@@ -15,8 +15,8 @@ namespace rollcall {
 
 // Symbolizes by DWARF (inlining, split DWARF with its .dwo files, dwz), in the module or in a
 // separate debug file; otherwise by ELF symbols; otherwise as module and address. Never gives a
-// wrong line: a file whose build id is not the recorded one, or that changes while it is read, is
-// not used.
+// wrong line: it does not use a file whose build id is not the recorded one, or that changes while
+// it is read.
 //
 // Addresses and paths are not trusted: whatever they name, Symbolize() returns frames, throws
 // std::bad_alloc only, and does not block on special files. It does file I/O, and an unreachable
