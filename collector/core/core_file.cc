@@ -273,7 +273,7 @@ class Reader {
     if (overlapping != 0) Problem(fmt::format("{} of its segments overlap others", overlapping));
     if (core_.pid == 0) core_.pid = core_.signaled_thread;
     core_.signal_from_outside = has_sender_ && sender_ != core_.pid;
-    // The main thread goes first; in the order of the notes it need not be.
+    // The main thread goes first. It need not be the first in the notes.
     std::stable_partition(all_threads_.begin(), all_threads_.end(),
                           [this](const CoreThread& thread) { return thread.tid == core_.pid; });
     if (all_threads_.size() > kMaxCoreThreads) {

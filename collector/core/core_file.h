@@ -1,6 +1,7 @@
 // Reads an ELF core file: threads, memory, mapped files, signal. A core may be truncated (ulimit
-// -c, a full disk) or malicious: each size and offset is checked against the file, and usable parts
-// are used. elf(5), core(5); Linux writes it in fs/binfmt_elf.c, gdb's gcore in the same format.
+// -c, a full disk) or malicious, so each size and offset is checked against the file. The intact
+// parts of a damaged core are used. Format: elf(5), core(5). Linux writes cores in fs/binfmt_elf.c;
+// gdb's gcore writes the same format.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_FILE_H_
 
@@ -54,8 +55,8 @@ struct CoreFile {
   pid_t parent = 0;
   std::string name;  // of the program, at most 15 bytes; cleaned text
   int signal = 0;    // that ended it; 0: none, as in a core made by gcore(1)
-  // From NT_SIGINFO; false if the process itself or the kernel (a fault) sent the signal, or if
-  // that is not recorded.
+  // From NT_SIGINFO. False if the process itself or the kernel (a fault) sent the signal, or if the
+  // sender is not recorded.
   bool signal_from_outside = false;
 
   uint64_t vdso = 0;         // AT_SYSINFO_EHDR
@@ -74,8 +75,9 @@ struct CoreFile {
 inline constexpr size_t kMaxCoreThreads = 256;
 inline constexpr size_t kMaxCoreSegments = 1 << 18;
 
-// Empty, with an empty `*error`, if it is not a core file; empty with a reason in `*error` if it
-// cannot be used, for example because of another architecture. Reads headers and notes only.
+// Empty, with an empty `*error`, if the file is not a core file. Empty, with a reason in `*error`,
+// if the core cannot be used, for example because of another architecture. Reads headers and notes
+// only.
 std::optional<CoreFile> ReadCoreFile(ByteSource& source, std::string* error);
 
 }  // namespace rollcall

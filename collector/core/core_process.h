@@ -1,4 +1,4 @@
-// A process as reconstructed from its core file and the files that it had mapped.
+// A process, reconstructed from its core file and the files that it had mapped.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_
 
@@ -15,7 +15,7 @@
 namespace rollcall {
 
 // Memory from a core. Pages that the process has not written, such as code, are usually not in the
-// core: they come from the mapped file, if it is unchanged. Not thread-safe.
+// core. They are read from the mapped file, if the file is unchanged. Not thread-safe.
 class CoreMemory : public ProcessMemory {
  public:
   // Both arguments must outlive it.
@@ -24,8 +24,8 @@ class CoreMemory : public ProcessMemory {
 
   size_t Read(uint64_t address, void* buffer, size_t size) const override;
 
-  // Reads the parts of a file's mappings that the core lacks from that file, which is opened when
-  // first needed.
+  // From now on, the parts of a file's mappings that the core lacks are read from that file. The
+  // file is opened when first needed.
   void AddFile(const std::string& path, const FileStamp& stamp);
 
  private:
@@ -47,17 +47,17 @@ class CoreMemory : public ProcessMemory {
 // Not thread-safe.
 class CoreProcess {
  public:
-  // Null on failure, as ReadCoreFile(); with an empty `*error` it is not a core file. Files with
-  // code are identified by their build ids alone.
+  // Null on failure, as ReadCoreFile(): with an empty `*error`, the file is not a core file. Files
+  // with code are identified by their build ids alone.
   static std::unique_ptr<CoreProcess> Open(const std::string& path, std::string* error);
 
   const CoreFile& core() const { return core_; }
   const CoreMemory& memory() const { return *memory_; }
   const ProcessImage& image() const { return image_; }
-  // Whether the file of that name on this machine is the one that was loaded.
+  // Whether the file of that name on this machine is the file that was loaded.
   bool IsSame(const LoadedModule& module) const;
-  // Modules whose files here differ or are missing, or that have no build id to compare: no stack
-  // continues through them. Sorted.
+  // Modules whose files on this machine differ or are missing, or that have no build id to compare.
+  // No stack continues through them. Sorted.
   const std::vector<std::string>& unknown_modules() const { return unknown_modules_; }
 
  private:
@@ -73,8 +73,8 @@ class CoreProcess {
   std::vector<std::string> unknown_modules_;
 };
 
-// The lines of /proc/<pid>/maps, as far as the core has them: of mappings without a file, only the
-// vDSO has a name.
+// The lines of /proc/<pid>/maps, as far as the core contains them. Of mappings without a file, only
+// the vDSO has a name.
 std::string MapsOf(const CoreFile& core);
 
 // The environment with which the process was started, NAME=VALUE each ended by a NUL; empty if it

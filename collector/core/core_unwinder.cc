@@ -57,8 +57,9 @@ void Append(std::string* bytes, const void* data, size_t size) {
   bytes->append(static_cast<const char*>(data), size);
 }
 
-// Makes a core with the threads' registers and an empty segment for each module, from the file's
-// start: libunwind up to 1.7 assumes that a segment is the start of its backing file.
+// Makes a core with the threads' registers and an empty segment for each module. The segments begin
+// at the file's start, because libunwind up to 1.7 assumes that a segment is the start of its
+// backing file.
 std::string SmallCore(const CoreProcess& process) {
   std::string notes;
   for (const CoreThread& thread : process.core().threads) {
@@ -168,7 +169,7 @@ class Walker {
       interrupted = unw_is_signal_frame(&cursor) > 0;
       g_missing_table = g_missing_memory = false;
       const int step = unw_step(&cursor);
-      // Without a table libunwind guesses by frame pointers, which generated code need not
+      // Without a table, libunwind guesses by frame pointers, which generated code need not
       // maintain.
       if (g_missing_table) return Outcome::kNoTable;
       if (g_missing_memory) return Outcome::kNoMemory;
@@ -188,7 +189,7 @@ class Walker {
 
 void LimitChild(std::chrono::milliseconds deadline) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A handler that exits prevents a core of the child: a limit of 0 does not apply to cores that
+  // A handler that exits prevents a core of the child. A limit of 0 would not apply to cores that
   // are piped to a program (core(5)).
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGXCPU}) {
     signal(number, [](int which) { _exit(128 + which); });

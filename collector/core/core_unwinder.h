@@ -1,8 +1,8 @@
 // Unwinds the threads of a core with libunwind and its accessors for cores.
 //
-// libunwind trusts its input, and a core may be truncated or malicious: it runs in a child process
-// with a time limit, and its result comes back through a pipe. Its input is a small core made from
-// checked data (core_file.h), with the modules whose files are the same.
+// libunwind trusts its input, and a core may be truncated or malicious. libunwind therefore runs in
+// a child process with a time limit, and its result comes back through a pipe. Its input is a small
+// core made from checked data (core_file.h), with the modules whose files are the same.
 // docs/decisions/0022-libunwind-for-cores.md has the reasons.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_UNWINDER_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_UNWINDER_H_
@@ -21,7 +21,7 @@ namespace rollcall {
 
 struct CoreStack {
   std::vector<CodeAddress> frames;  // innermost first
-  // Index of the outermost frame that a signal interrupted: those before it belong to signal
+  // Index of the outermost frame that a signal interrupted. The frames before it belong to signal
   // handlers. 0: no handler was running.
   size_t interrupted = 0;
   ring::StackEnd end = ring::StackEnd::kNone;
