@@ -1,4 +1,4 @@
-// Work that may hang in a library.
+// Runs work that may hang in a library.
 #ifndef ROLLCALL_COLLECTOR_BASE_BOUNDED_H_
 #define ROLLCALL_COLLECTOR_BASE_BOUNDED_H_
 
@@ -7,13 +7,13 @@
 
 namespace rollcall {
 
-// Runs `work` on a thread of its own and returns whether it has ended within `limit`. If not, it
-// goes on: what it uses must stay valid until the process ends. If no thread can be started, `work`
-// is not run. Not thread-safe.
+// Runs `work` on a thread of its own and returns whether it has ended within `limit`. If it has
+// not, it continues to run: the objects that it uses must stay valid until the process ends. If no
+// thread can be started, `work` is not run. Not thread-safe.
 bool EndsWithin(std::chrono::milliseconds limit, std::function<void()> work);
 
 // Whether EndsWithin() has ever returned false. The process must then end by _exit(2): a destructor
-// of a static object might wait for what hangs.
+// of a static object might wait for the work that hangs.
 bool WorkWasLeft();
 
 }  // namespace rollcall

@@ -18,7 +18,7 @@ class ByteSource {
   // Copies up to `size` bytes at `offset` to `to` and returns their number. Fewer than requested
   // means that there are no more, or that they cannot be read.
   virtual size_t Read(uint64_t offset, void* to, size_t size) = 0;
-  // Whether two reads of the same bytes may differ. If not, one read is enough.
+  // Whether two reads of the same bytes may differ. If they cannot differ, one read is enough.
   virtual bool Changes() const = 0;
 };
 

@@ -44,17 +44,19 @@ struct FileStamp {
 };
 FileStamp StampOf(const struct stat& st);
 
-// Opens `path` read-only if it is a regular file of at most `max_bytes`. Never blocks on the kind
-// of file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals); a dead network file system
-// can still block. On failure the result is empty and `*error` says why, without the path.
+// Opens `path` read-only if it is a regular file of at most `max_bytes`. Never blocks because of
+// the kind of file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals). A dead network file
+// system can still block. On failure the result is empty, and `*error` contains the reason without
+// the path.
 UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
                          std::string* error);
 
-// Raises the limit of descriptors to the hard limit: 1,024 are usual, and each connection takes
-// one. Returns the previous limit. Programs started from here inherit it, and a program that uses
-// select(2) or closes every possible descriptor suffers: call SetFileLimit() before starting one.
+// Raises the limit of descriptors to the hard limit, because each connection takes a descriptor and
+// 1,024 are the usual limit. Returns the previous limit. Programs started from this process inherit
+// the limit. It harms a program that uses select(2) or closes every possible descriptor: call
+// SetFileLimit() before starting one.
 uint64_t RaiseFileLimit();
-// Descriptors above it that are open stay open.
+// Open descriptors above the limit stay open.
 void SetFileLimit(uint64_t limit);
 
 }  // namespace rollcall

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the kernel adds to names in /proc: of memory files, and of files without a link.
+// Parts that the kernel adds to names in /proc: to memory files, and to files without a link.
 constexpr std::string_view kMemoryFile = "/memfd:";
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr size_t kMaxMapsBytes = 16 << 20;
@@ -68,8 +68,8 @@ std::vector<Mapping> RingsOf(std::string_view maps) {
   return rings;
 }
 
-// Opens the file that the process maps. The links of map_files can be followed with a privilege
-// only, those of descriptors by the same user.
+// Opens the file that the process maps. The links of descriptors can be followed by the same user.
+// The links of map_files can be followed with a privilege only.
 UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping& mapping,
               std::string* error) {
   std::vector<std::string> links;
@@ -78,14 +78,14 @@ UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping&
   for (const int number : numbers) {
     const std::string link = proc.root() + process + "/fd/" + std::to_string(number);
     std::error_code ignored;
-    // Others are not touched: a file of a dead network file system would block.
+    // Other links are not opened: a file of a dead network file system would block.
     if (fs::read_symlink(link, ignored) == mapping.link) links.push_back(link);
   }
   links.push_back(proc.root() + process + "/map_files/" + mapping.range);
   for (const std::string& link : links) {
     FileStamp stamp;
     UniqueFd fd = OpenRegularFile(link, kMaxRingBytes, &stamp, error);
-    // The number may be another process', or the descriptor another file's by now.
+    // By now, the pid may belong to another process, or the descriptor to another file.
     if (fd && stamp.device == mapping.device && stamp.inode == mapping.inode) return fd;
   }
   if (error->empty()) *error = "it is not mapped any more";
@@ -127,7 +127,8 @@ MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc) {
       found.rings.push_back(std::move(ring));
     }
   }
-  // Of one that only some of its processes give away, the failures do not count.
+  // If a ring can be opened through one of its processes, the failures of its other processes do
+  // not count.
   std::stable_sort(found.rings.begin(), found.rings.end(), [](const auto& a, const auto& b) {
     return std::pair(a.path, !a.fd) < std::pair(b.path, !b.fd);
   });

@@ -1,5 +1,5 @@
-// Rings that no name leads to: memory files (proto/run_directory.h), and ring files that were
-// removed. As long as a process maps such a ring, it can be opened through /proc.
+// Finds rings without a name in the file system: memory files (proto/run_directory.h), and ring
+// files that were removed. As long as a process maps such a ring, it can be opened through /proc.
 #ifndef ROLLCALL_COLLECTOR_BASE_MEMORY_RINGS_H_
 #define ROLLCALL_COLLECTOR_BASE_MEMORY_RINGS_H_
 
@@ -27,14 +27,15 @@ struct MemoryRings {
   size_t denied = 0;              // processes of the user whose mappings may not be read
 };
 
-// Looks at all processes of the effective user `user`; nothing is read of other users'. Names and
-// contents are untrusted: the opened file is the one that is mapped, but whether it is a ring is
-// for its reader to say, and only rings below a directory of `user` may be believed. Opening takes
-// a descriptor that the process keeps, or CAP_CHECKPOINT_RESTORE. Reads only /proc; stops nothing.
+// Examines all processes of the effective user `user`, and reads nothing of other users' processes.
+// Names and contents are untrusted. The opened file is the file that is mapped. The reader of the
+// file decides whether it is a ring, and must accept rings below a directory of `user` only.
+// Opening requires a descriptor that the process keeps, or CAP_CHECKPOINT_RESTORE. Reads only
+// /proc; stops nothing.
 MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc = ProcSource());
 
-// What MemoryRing::path is of a mapped file, by its name in /proc/<pid>/maps; empty: not such a
-// ring. Pure; a view into `name`.
+// The MemoryRing::path of a mapped file, by its name in /proc/<pid>/maps. Empty if the file is no
+// such ring. Pure; a view into `name`.
 std::string_view MemoryRingPath(std::string_view name);
 
 }  // namespace rollcall

@@ -33,7 +33,7 @@ uint64_t OwnPidNamespace() {
 uint32_t OwnNumber(const ProcSource& proc, const std::string& directory) {
   std::string status;
   proc.Read(directory + "/status", &status);
-  // The ids are listed from this namespace to the innermost: the last one is its own.
+  // The ids are listed from this namespace to the innermost one. The last id is the process's own.
   std::string_view own = ProcStatusField(status, "NSpid");
   own.remove_prefix(own.find_last_of(" \t") + 1);
   uint32_t number = 0;

@@ -26,15 +26,15 @@ inline constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 // its directory below /proc. 0 if it is gone or may not be read.
 uint32_t OwnNumber(const ProcSource& proc, const std::string& directory);
 
-// What a ring says about the process that wrote it.
+// The data in a ring about the process that wrote it.
 struct RingWriter {
   uint32_t pid = 0;  // in its own pid namespace
   uint64_t start_ticks = 0;
   uint64_t pid_namespace = 0;  // 0: unknown, in a ring before version 1.7
 };
 
-// Scans /proc once, for the first process that is not found by its own number. Processes that
-// started later may not be found. Not thread-safe.
+// Scans /proc once, when the first process is not found by its own number. Processes that started
+// after the scan may not be found. Not thread-safe.
 class ProcessTable {
  public:
   explicit ProcessTable(const ProcSource& proc = ProcSource(),

@@ -8,9 +8,10 @@
 
 namespace rollcall {
 
-// `raw` as valid UTF-8 of at most `max_bytes` (cut at a character, marked by U+2026): control
-// characters, which could drive the reader's terminal, and malformed bytes become U+FFFD. Tabs are
-// expanded to stops of `tab_width` columns; 0 treats a tab like any control character.
+// `raw` as valid UTF-8 of at most `max_bytes` (cut at a character, marked by U+2026). Malformed
+// bytes become U+FFFD, and so do control characters, which could drive the reader's terminal. Tabs
+// are expanded to stops of `tab_width` columns; with 0, a tab is treated like any control
+// character.
 std::string CleanText(std::string_view raw, size_t max_bytes, size_t tab_width = 0);
 
 // Lower-case hexadecimal of `size` bytes at `bytes`.
