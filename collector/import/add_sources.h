@@ -6,8 +6,8 @@
 
 namespace rollcall {
 
-// Reads the user's own files among those that the trace's frames name, if they exist here. File
-// I/O. Call it after the trace is symbolized.
+// Reads the user's own files among the files that the trace's frames name, if they exist on this
+// machine. File I/O. Call it after the trace is symbolized.
 void AddSources(Trace* trace);
 
 }  // namespace rollcall

@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// Adjusts an index: appended elements follow those of `before`.
+// Adjusts an index: appended elements come after those of `before`.
 template <typename T>
 void Move(const std::vector<T>& before, uint32_t* index) {
   if (*index != kNoIndex) *index += static_cast<uint32_t>(before.size());

@@ -6,7 +6,7 @@
 
 namespace rollcall {
 
-// Appends everything of `from` to `to` with adjusted indices; nothing is merged.
+// Appends all elements of `from` to `to` with adjusted indices; nothing is merged.
 void AppendTrace(Trace from, Trace* to);
 
 }  // namespace rollcall

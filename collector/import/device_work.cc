@@ -100,7 +100,8 @@ class StreamSimulator {
     for (Meeting& meeting : meetings_) AddLost(&meeting);
   }
 
-  // A member that entered the operation, and whose record is gone, counts as past it.
+  // A member that entered the operation and whose record is gone counts as lost. It is past the
+  // operation.
   void AddLost(Meeting* meeting) const {
     const DeviceCall& first = calls_[meeting->calls.front()];
     if (IsMessage(first)) return;
@@ -140,7 +141,7 @@ class StreamSimulator {
     size_t pending = 0;  // calls of that launch that are not done
   };
 
-  // Restarts from what is known to be complete, and runs the streams as far as possible.
+  // Restarts from the calls that are known to be complete, and runs the streams as far as possible.
   void Replay() {
     for (size_t i = 0; i < calls_.size(); ++i) calls_[i].done = known_[i];
     for (Meeting& meeting : meetings_) meeting.ready = meeting.lost;
@@ -186,10 +187,15 @@ class StreamSimulator {
   }
   const Meeting& MeetingOf(uint32_t call) const { return meetings_[meeting_of_[call]]; }
 
-  // A device that reports completion reports whole launches: one operation of a group may be
-  // complete and another not. If one lacks a member, that one keeps the launch open, and the others
-  // count as complete like any, unless a process has such an operation open without one that lacks
-  // a member. Then the same is done if one is complete on no process and another on some process.
+  // A device that reports completion reports whole launches, so single operations of an open launch
+  // may be complete.
+  //
+  // First step: an operation that has not met (it lacks a member, say) keeps its launch open. An
+  // operation that has met counts as complete if each process on which it is open has it in such a
+  // launch.
+  //
+  // Second step: an operation that is complete on no process keeps its launch open. The other
+  // operations of that launch count as complete if they are complete on some process.
   void CloseInsideLaunches() {
     std::vector<bool> excused = KeptBy([this](uint32_t i) { return !HasMet(MeetingOf(i)); });
     for (const Meeting& meeting : meetings_) {
@@ -210,7 +216,8 @@ class StreamSimulator {
     }
   }
 
-  // Marks the calls of each launch at the head of a stream for one of whose calls `keeps` is true.
+  // Marks the calls of each launch at the head of a stream that has a call for which `keeps` is
+  // true.
   template <typename Keeps>
   std::vector<bool> KeptBy(Keeps keeps) const {
     std::vector<bool> kept(calls_.size(), false);
@@ -223,11 +230,12 @@ class StreamSimulator {
     return kept;
   }
 
-  // The host's wait shows that its stream is not done: then the last operation that it waits for is
-  // complete on no process, except where that is known. For several streams, this chooses the last
-  // operation of one of them, preferably one that no process is known to have completed. It chooses
-  // none if an operation is open already, such as one that another host's wait has shown to be
-  // open: that explains both waits.
+  // A host that waits shows that its stream is not done. If all operations that it waits for are
+  // done in the simulation, the last of them is open after all: it counts as complete only on
+  // processes where its completion is known. If the host waits for several streams, the last
+  // operation of one of them is chosen, preferably an operation that no process is known to have
+  // completed. None is chosen if an operation is open already, such as an operation that another
+  // host's wait has shown to be open: that operation explains both waits.
   bool Contradicts(const HostWait& wait) {
     std::map<uint64_t, uint32_t> last;  // by stream
     auto at = std::lower_bound(
@@ -254,9 +262,10 @@ class StreamSimulator {
             call};
   }
 
-  // Streams do not wait for each other, so the launches at their heads have no order, whichever was
-  // called first. If the one that was called first lacks no member, the same such launch comes
-  // first on all processes. Otherwise two different ones would look like two orders.
+  // Streams do not wait for each other. The launches at the heads of a process's streams therefore
+  // have no order, although one of them was called first. If the launch that was called first lacks
+  // no member, the same complete launch is put first on all processes. If processes put different
+  // launches first, the launches would look like an order inversion.
   struct Head {
     bool complete = true;  // no member is missing, and the calls fit
     uint32_t meeting = kNoIndex;

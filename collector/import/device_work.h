@@ -1,14 +1,22 @@
 // Determines which operations on devices are still open, from the processes' records of completion
-// and from what all records together allow.
+// and from the conclusions that all records together allow.
 //
-// A ring says up to which launch a stream is known to be complete. That is exact if the device
-// itself reports it (ring::Mark). A host that only waits now and then knows less: operations that
-// it enqueued since may have completed. So stream execution is simulated: an operation completes as
-// soon as all its members have it at the head of their streams. If a host still waits for an
-// operation that would have completed this way, that operation has completed only where it is known
-// to have. Operations that remain cannot have completed, or wait for one that cannot. This never
-// makes a rank late that is not, and determines the first operation of each stream, which no host
-// knows.
+// A ring contains the newest launch of a stream that is known to be complete. This is exact if the
+// device itself reports completion (ring::Mark). A host that waits only now and then knows less:
+// operations that it enqueued since may have completed. Stream execution is therefore simulated: an
+// operation completes as soon as all its members have it at the head of their streams. For example,
+// with one stream on each rank and no known completion:
+//
+//   rank 0: AllReduce #1, AllReduce #2
+//   rank 1: AllReduce #1
+//
+// #1 is at the head of both streams and completes. #2 is then at the head of rank 0's stream and
+// lacks rank 1, so #2 is open on rank 0.
+//
+// If a host still waits for an operation that would have completed this way, the operation has
+// completed only where it is known to have. Operations that remain cannot have completed, or wait
+// for an operation that cannot. The simulation never makes a rank late that is not late. It also
+// determines the first open operation of each stream, which no host knows.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_DEVICE_WORK_H_
 #define ROLLCALL_COLLECTOR_IMPORT_DEVICE_WORK_H_
 

@@ -5,8 +5,8 @@
 namespace rollcall {
 namespace {
 
-// In the order in which they are tried: a file that is itself an input and has text of no other
-// format counts as a log. Logs and bundles may be compressed alike.
+// The formats in the order in which they are tried. A file that is itself an input and has text of
+// no other format counts as a log. Logs and bundles may have the same compression.
 constexpr const InputFormat* kFormats[] = {
     &kRingFormat,    &kKeptSourcesFormat, &kStacksFileFormat, &kDumpFormat,
     &kJournalFormat, &kLogFormat,         &kBundleFormat,

@@ -1,5 +1,6 @@
-// The file formats from which traces are read. To add one: a file in collector/import/formats/ that
-// defines an InputFormat, its declaration below, and a row in input_format.cc.
+// The file formats from which traces are read. To add a format, write a file in
+// collector/import/formats/ that defines an InputFormat, its declaration below, and a row in
+// input_format.cc.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_INPUT_FORMAT_H_
 
@@ -21,7 +22,7 @@ inline constexpr uint64_t kMaxInputBytes = uint64_t{1} << 40;
 // A file, or a member of a bundle.
 struct InputFile {
   std::string path;        // also for messages; of a member, "<bundle>: <member>"
-  std::string directory;   // that it lies in
+  std::string directory;   // the directory that contains it
   std::string name;        // the last part of the path
   size_t input = 0;        // index of the input that it is, or lies below
   bool asked_for = false;  // named as an input itself: any text is then read as a log
@@ -36,10 +37,10 @@ struct InputFile {
 using AddContent = std::function<void(TraceAssembly*)>;
 
 struct InputFormat {
-  // Null: the file does not have this format. The content decides; the name only if the content is
-  // inconclusive: an empty or overwritten ring is reported, another file in the directory is not.
-  // Damage is a problem of the trace, not a failure. May be called by several threads at once, for
-  // different sources. Throws std::bad_alloc only.
+  // Null: the file does not have this format. The content decides. The name decides only if the
+  // content is inconclusive: an empty or overwritten ring is reported, but another file in the
+  // directory is not. Damage is a problem of the trace, not a failure. May be called by several
+  // threads at once, for different sources. Throws std::bad_alloc only.
   AddContent (*read)(const InputFile& file, ByteSource& bytes);
 };
 
@@ -51,7 +52,8 @@ extern const InputFormat kKeptSourcesFormat;  // only in bundles
 extern const InputFormat kStacksFileFormat;   // of `rollcall attach`
 extern const InputFormat kLogFormat;          // text that a job printed
 
-// A file of such a name is a copy of a ring in memory. It was made while the process lived.
+// Whether a file of this name is a copy of a ring in memory. The copy was made while the process
+// lived.
 bool IsRingCopy(const std::string& name);
 // The name or path of the ring itself. Other names are returned as they are.
 std::string WithoutCopySuffix(const std::string& name);

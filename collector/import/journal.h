@@ -1,5 +1,5 @@
-// journal.jsonl: what only a live observer can see, stored beside the rings so that `rollcall
-// analyze` reaches the live verdict. journal.md describes the format.
+// journal.jsonl: the facts that only a live observer can see. It is stored beside the rings so that
+// `rollcall analyze` reaches the live verdict. journal.md describes the format.
 //
 // The file is untrusted, like the rings: a reader uses what it understands and lists the rest as
 // problems. Strings are cleaned for terminals when they are read.
@@ -22,7 +22,7 @@ namespace rollcall {
 
 namespace journal {
 
-// Identifies a process. The ring's id decides if it is present; a parent (`rollcall exec`) knows
+// Identifies a process. The ring's id decides if it is present. A parent (`rollcall exec`) knows
 // only the host and the pid.
 struct ProcessName {
   uint64_t ring_id = 0;  // RingId(); 0 if unknown
@@ -88,8 +88,8 @@ struct Symbols {
   std::vector<SourceFrame> frames;  // innermost first
 };
 
-// A hang was reported when the process was in this state. If a user ends it in this state, the user
-// had seen the report.
+// A hang was reported when the process was in this state. If a user ends the process in this state,
+// the user had seen the report.
 struct Verdict {
   ProcessName process;
   uint64_t activity = 0;  // RingActivity()
@@ -170,15 +170,15 @@ struct Journal {
   uint64_t unknown = 0;  // lines of a newer version
 };
 
-// Reads all lines. A truncated line is skipped: at the end of the file without a problem, since its
-// writer may be writing it or was killed; elsewhere with a problem, and a line that was appended
-// directly after it is found. Memory is bounded by kMaxJournalBytes.
+// Reads all lines. A truncated line is skipped. At the end of the file it is no problem, because
+// its writer may be writing it or was killed. Elsewhere it is a problem, and a line that was
+// appended directly after it is found. Memory is bounded by kMaxJournalBytes.
 Journal ReadJournal(ByteSource& bytes, const std::string& source);
 inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 
 // Applies journals to the processes added so far:
-//   - how they ended, and in which order: the best-informed line counts, and at_ns orders; who was
-//     ended because the job was asked to stop;
+//   - how they ended, and in which order: the best-informed line counts, and at_ns gives the order;
+//   - whether they ended because the job was asked to stop;
 //   - quiet, if the activity is still the journaled one;
 //   - the time of a reported hang, for processes that have not moved since;
 //   - live stacks: the last ones of each thread;

@@ -1,4 +1,4 @@
-// The journal's events into the processes of a trace.
+// Applies the journal's events to the processes of a trace.
 #include <signal.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace rollcall {
 namespace {
 
-// How much an observation says about an end; the highest value wins.
+// How much an observation reveals about an end; the highest value wins.
 int Knowledge(ProcessEnd::How how) {
   switch (how) {
     case ProcessEnd::How::kExited:
@@ -112,10 +112,12 @@ class JournalApplier {
     Process* process = Find(seen.process, seen.at_ns);
     if (process == nullptr) return;
     const auto index = static_cast<uint32_t>(process - trace_.processes.data());
-    // It has made a call since: the stacks that were taken then do not show where it is.
+    // The process has made a call since. The stacks that were taken then do not show where it is
+    // now.
     if (builder_.Activity(index) > seen.activity) process->live_stacks.clear();
     if (builder_.Activity(index) != seen.activity) return;
-    // It has heard from outside, and works: it has not stood still for as long as it waited.
+    // The process has received something from outside and works on it, so the time of its wait does
+    // not count as standing still.
     if (process->outside_wait && !seen.wait) {
       process->idle_since_ns = std::max(process->idle_since_ns, seen.at_ns);
     }
@@ -155,14 +157,15 @@ class JournalApplier {
   }
 
  private:
-  // A ring that is older than what was seen of its process: a copy of one in memory.
+  // The ring is older than an observation of its process: it is a copy of a ring in memory.
   void NoteActivity(uint32_t process, uint64_t activity) {
     if (activity > builder_.Activity(process)) moved_on_.insert(process);
   }
 
   // Batch systems send SIGTERM to the launcher and to the ranks of all nodes at about the same time
-  // (Slurm's scancel). Only the agent beside the launcher knows of its signal. A rank inside a call
-  // loses its peers then, perhaps before its own signal comes: MPI ends it, or crashes (MPICH 4.2).
+  // (Slurm's scancel). Only the agent beside the launcher observes the launcher's signal. A rank
+  // inside a call then loses its peers, perhaps before its own signal arrives: MPI ends the rank,
+  // or crashes (MPICH 4.2).
   bool EndedByStopRequest(const Process& process) const {
     const ProcessEnd& end = process.end;
     if (stop_ns_ == kNoTime || end.at_ns == kNoTime || end.oom_killed) return false;

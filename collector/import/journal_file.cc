@@ -1,4 +1,4 @@
-// The journal as a file: appending to it and reading it.
+// Appends to a journal file and reads it.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -46,8 +46,8 @@ class JournalReader {
     }
   }
 
-  // Handles text after the last line break: used only if it is a complete event, since a writer
-  // writes a line and its break with one write().
+  // Handles text after the last line break. It is used only if it is a complete event: a writer
+  // writes a line and its line break with one write().
   void Rest(std::string_view line, uint64_t offset) {
     std::string error;
     if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);

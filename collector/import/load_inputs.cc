@@ -112,7 +112,7 @@ class Loader {
     });
   }
 
-  // Behind the journal, whose clock they need.
+  // Lists them after the journal, because they need its clock.
   void ListMemoryRings(const std::string& input, size_t index) {
     std::error_code error;
     const std::string root = fs::canonical(input, error).string() + "/";

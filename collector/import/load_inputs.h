@@ -29,26 +29,27 @@ struct Inputs {
   std::vector<UniqueFd> held;  // of `files` that have no name; InputFile::PathToOpen() needs them
 };
 
-// An input of this name is the log that standard input has.
+// An input of this name is a log that is read from standard input.
 inline constexpr char kStandardInput[] = "-";
 
-// Loads `inputs`: each a directory or a file of any InputFormat. In directories (four levels deep,
-// without following links), files that cannot be traces are ignored. Unreadable files are problems
-// of the trace, and so is a missing rank.
+// Loads `inputs`: each is a directory or a file of any InputFormat. In directories (four levels
+// deep, without following links), files that cannot be traces are ignored. Unreadable files are
+// problems of the trace, and so is a missing rank.
 //
-// Rings of a run directory that are no files are read from the processes of its owner on this
-// machine that hold them (FindMemoryRings()), or else from the agent's copy (kRingCopySuffix). A
-// live process is not quiet by its copy, nor is one that is gone while others, which are newer,
-// live.
+// Memory rings. If rings of a run directory are not files, they are read from the processes of the
+// directory's owner on this machine that hold them (FindMemoryRings()). If no process holds a ring,
+// the agent's copy (kRingCopySuffix) is read. A copy does not make a live process quiet. A copy of
+// a process that is gone does not make it quiet either while other processes live: they are newer
+// than the copy.
 //
 // Quiet. A live process is quiet if two samples, a moment apart, found no movement. A process that
-// is gone cannot move, but the rings alone do not show whether it was still before it was killed:
-// it is quiet only if the journal says so of this very state. Otherwise Process::quiet stays false,
-// and no verdict is proven to hang.
+// is gone cannot move, but the rings alone do not show whether it was still before it was killed.
+// It is quiet only if the journal reports it as quiet in this very state. Otherwise Process::quiet
+// stays false, and no verdict is proven to hang.
 //
 // A process counts as gone (ProcessEnd::kVanished, unless the journal knows better) if its ring was
-// made on this host and its process does not exist; nothing is known of a process in a pid
-// namespace that cannot be seen from here.
+// made on this host and its process does not exist. A process in a pid namespace that cannot be
+// seen from here has an unknown state.
 //
 // Files are read by several threads; only the caller's thread uses `machine`. Throws std::bad_alloc
 // only. Never writes. Does not block on FIFOs or devices.

@@ -1,4 +1,4 @@
-// What the import of traces needs from the machine that it runs on.
+// The functions of a machine that the import of traces uses.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 
@@ -18,8 +18,8 @@ class Machine {
  public:
   virtual ~Machine() = default;
   virtual std::string Hostname() = 0;
-  // The state of the process that wrote the ring of `header`. A process that is not found and
-  // belongs to another pid namespace may be alive unseen.
+  // The state of the process that wrote the ring of `header`. A process of another pid namespace
+  // may be alive although it is not found.
   enum class Life : uint8_t { kAlive, kGone, kUnknown };
   virtual Life LifeOf(const ring::FileHeader& header) = 0;
   // The rings of all run directories of that user on this machine.

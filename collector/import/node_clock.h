@@ -12,8 +12,8 @@
 namespace rollcall {
 
 // Shifts the times of a journal by its last `clock` event and returns that clock. Empty, without a
-// shift, if there is none, or if there are clocks of several hosts: several nodes wrote the
-// journal, and most events do not say which.
+// shift, if there is no such event, or if there are clocks of several hosts: several nodes then
+// wrote the journal, and most events do not name their node.
 std::optional<NodeClock> CorrectTimes(Journal* journal);
 
 // As above, for a ring of that node, before it is imported.

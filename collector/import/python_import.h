@@ -13,8 +13,8 @@
 
 namespace rollcall {
 
-// All pointers must outlive it. The ring is not trusted: an invalid frame becomes a frame that says
-// so, and the damage becomes a problem.
+// All pointers must outlive this object. The ring is not trusted: an invalid frame becomes a frame
+// that reports the damage, and the damage becomes a problem.
 class PythonImport {
  public:
   PythonImport(const RingSnapshot* ring, Interner* interner, std::vector<Problem>* problems)

@@ -1,6 +1,6 @@
-// Reads many items with several threads and returns the results in order: items are joined on one
-// thread while later ones are read on others. Only a few results are kept waiting, so memory does
-// not depend on their number.
+// Reads many items with several threads and returns the results in order. Items are joined on one
+// thread while later items are read on other threads. Only a few results are kept waiting, so
+// memory does not depend on the number of items.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_READ_AHEAD_H_
 #define ROLLCALL_COLLECTOR_IMPORT_READ_AHEAD_H_
 
@@ -26,7 +26,7 @@ template <typename Result>
 class ReadAhead {
  public:
   // `read(index)` is called once for each index below `count`, from `threads` threads, or by Next()
-  // if no thread can be started. What it uses must outlive this object.
+  // if no thread can be started. Objects that it uses must outlive this object.
   ReadAhead(size_t count, unsigned threads, std::function<Result(size_t)> read)
       : count_(count), read_(std::move(read)) {
     const size_t wanted = std::min<size_t>(threads, count);

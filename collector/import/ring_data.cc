@@ -41,7 +41,7 @@ class DataReader {
     return &all[data];
   }
 
-  // Unlike RingContext::Time(), does not count as a movement: all of these are inside calls.
+  // Unlike RingContext::Time(), does not count as a movement: all of these times are inside calls.
   int64_t TimeOf(uint64_t ticks) const { return context_.clock.ToNs(ticks); }
 
   void Add(const ring::DataRecord& record) {
@@ -109,7 +109,7 @@ class DataReader {
   void Add(const ring::DataMember& from) {
     MemberData* data = DataOf(from.uid);
     if (data == nullptr) {
-      // Its communicator is freed, and its place belongs to one without data.
+      // The member's communicator is freed, and its place belongs to a communicator without data.
       const bool forgets =
           from.unread != 0 || from.input.sequence != 0 || from.result.sequence != 0;
       if (forgets) ++context_.process.data_unreadable;

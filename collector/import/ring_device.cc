@@ -34,8 +34,8 @@ void RingDevice::ReadMark(const ring::Mark& mark) {
   }
 }
 
-// In the order of the members' other calls, but messages: NCCL gives those to communicators and
-// streams of their own, one for each pair, unless they are batched.
+// A collective is on one stream with the member's other collectives. A message is not: NCCL gives
+// messages communicators and streams of their own, one for each pair, unless they are batched.
 uint64_t RingDevice::UnseenStream(const ring::Record& record) {
   if (record.sequence != 0) return kUnseenStreams | record.member;
   const auto peer = static_cast<uint16_t>(record.root_or_peer + 1);
@@ -58,7 +58,8 @@ void RingDevice::AddCall(const RingCall& call) {
     work.done = call.launch <= std::max(progress->completed, marked.completed);
     work.exact = marked.outstanding.contains(call.launch) || progress->started == call.launch;
   } else if (call.enqueued_by == 0) {
-    // Of a process group, and how NCCL carries it out is not seen: complete when all have made it.
+    // A call of a process group whose NCCL calls are not seen: complete when all members have made
+    // it.
   } else if (thread.group.depth != 0) {
     work.held = true;
   } else {
@@ -87,8 +88,8 @@ void RingDevice::AddHostWait(uint64_t request, uint32_t thread) {
   awaited_.emplace(request, thread);
 }
 
-// NCCL's launches have numbers. The calls of process groups of which no launch is seen have none:
-// they get numbers between those, by time.
+// NCCL's launches have numbers. Calls of process groups without a recorded launch have no numbers.
+// They get numbers between those of the launches, by time.
 void RingDevice::NumberUnseen() {
   const std::span<DeviceCall> calls = std::span(calls_).subspan(first_);
   if (std::none_of(calls.begin(), calls.end(), IsUnseen)) return;

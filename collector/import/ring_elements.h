@@ -1,5 +1,5 @@
-// The meaning of single elements of a ring, shared by an agent's sampler and the reader of whole
-// rings: whether they are in use, and whether they are consistent.
+// Decides whether single elements of a ring are in use, and whether they are consistent. Shared by
+// an agent's sampler and the reader of whole rings.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 
@@ -27,7 +27,7 @@ inline bool IsWhole(const ring::Polling& polling) {
 }
 
 // Whether the last call of a thread that is in no call was an unsuccessful poll. After a successful
-// one, since_ticks is 0.
+// poll, since_ticks is 0.
 inline bool LastCallPolled(const ring::ThreadEntry& thread) {
   return IsWhole(thread.polling) && thread.polling.since_ticks != 0 &&
          thread.polling.since_ticks >= thread.last_end_ticks;

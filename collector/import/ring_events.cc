@@ -62,8 +62,8 @@ void RingEvents::ReadThread(const RingThread& from) {
   thread.main = (from.state.flags & 1) != 0;
   thread.ended = from.state.state == static_cast<uint32_t>(ring::ThreadState::kEnded);
   thread.polls = from.state.polls;
-  // True if its last call was an unsuccessful Test or Iprobe. Other observers see whether it goes
-  // on polling.
+  // True if its last call was an unsuccessful Test or Iprobe. Other observers determine whether the
+  // thread continues to poll.
   const ring::Polling& polling = from.state.polling;
   thread.polling = from.open.empty() && LastCallPolled(from.state);
   if (IsWhole(polling) && IsPoll(FindOperation(polling.operation).kind)) {
@@ -190,8 +190,8 @@ RingCall RingEvents::MakeCall(const RingRecord& from, uint32_t kind, uint32_t th
   return call;
 }
 
-// A call of a process group on devices is where the calls of NCCL that it makes are. Those are no
-// calls of the user's (split_devices.cc takes them out).
+// A call of a process group on devices has the launch and the stream of the NCCL calls that it
+// makes. The NCCL calls are not calls of the user (split_devices.cc removes them).
 void RingEvents::NoteCarriers(std::vector<RingCall>* calls) {
   RingCall* outer = nullptr;
   std::vector<uint32_t> collectives;  // of NCCL, inside `outer`
@@ -228,8 +228,8 @@ void RingEvents::NoteCarriers(std::vector<RingCall>* calls) {
 // A record has the end of the thread's previous call. Calls made inside a call (kNested) end no
 // later than that call.
 void RingEvents::FindEnds(const RingThread& from, std::vector<RingCall>* calls) {
-  // Between the last lost record of one ring and the first kept one, calls are missing, and
-  // "previous" may be one of them.
+  // Between the last lost record of one ring and the first kept record, calls are missing, and the
+  // previous call may be one of them.
   std::array<uint64_t, ring::kRingKinds> complete_from{};
   for (const RingCall& call : *calls) {
     if (complete_from[call.kind] == 0) complete_from[call.kind] = call.ticks;

@@ -82,16 +82,16 @@ class ImageTaker {
     return bytes_.Read(table.offset, to->data(), to->size()) == to->size();
   }
 
-  // Makes three copies: data that is equal in the first and the third did not change while the
-  // second was made. The order of copying within one pread() does not matter, as no conclusion is
-  // based on one copy alone.
+  // Makes three copies: data that is equal in the first and the third copy did not change while the
+  // second copy was made. The order of copying within one pread() does not matter, because no
+  // conclusion is based on one copy alone.
   void TakeThreads() {
     ImageTable& table = image_.table(SectionKind::kThreads);
     tables_.Read(SectionKind::kThreads);
     if (!bytes_.Changes()) return;
     ImageTable before = table;
     ImageTable after = table;
-    // A thread that keeps making calls never holds still; then its open calls are not needed.
+    // A thread that keeps making calls never holds still. Its open calls are then not needed.
     for (int attempt = 0; attempt < 4; ++attempt) {
       if (!ReadAgain(table, &before.bytes) || !ReadAgain(table, &table.bytes) ||
           !ReadAgain(table, &after.bytes)) {
@@ -115,7 +115,7 @@ class ImageTaker {
     }
   }
 
-  // The polling words change without a recorded call: if they changed, only they are dropped.
+  // The polling words change without a recorded call. If they changed, only they are dropped.
   static void KeepStillPolling(const ImageTable& before, const ImageTable& after, ImageTable* table,
                                uint64_t index) {
     const uint64_t lock = before.Get<ring::ThreadEntry>(index).polling.lock;
@@ -175,7 +175,7 @@ class ImageTaker {
     uint32_t count;
   };
 
-  // As PlanPool() does for the rings of threads: a ring of the newest records only.
+  // Keeps a ring of the newest records only, as PlanPool() does for the rings of threads.
   void KeepNewestData() {
     ImageTable& table = image_.table(SectionKind::kData);
     if (table.size() <= newest_) return;
@@ -216,10 +216,10 @@ class ImageTaker {
     uint64_t count = 0;
   };
 
-  // Returns the slots of the records to take, according to the heads: in most jobs a small part of
-  // the pool. If only the newest are wanted, the image has a separate pool for them: a record's
-  // slot is its number modulo the number of slots, before and after. Never takes more slots than
-  // exist, even if a damaged table claims a slot several times.
+  // Returns the slots of the records to take, according to the heads. In most jobs they are a small
+  // part of the pool. If only the newest records are wanted, the image has a separate pool for
+  // them. In both pools, a record's slot is its number modulo the number of slots. Never takes more
+  // slots than exist, even if a damaged table claims a slot several times.
   std::vector<Slots> PlanPool(uint64_t pool, uint64_t* planned) {
     ImageTable& threads = image_.table(SectionKind::kThreads);
     const bool all = newest_ >= pool;

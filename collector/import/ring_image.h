@@ -1,9 +1,9 @@
 // A consistent copy of a ring file, taken while its process may be writing to it.
 //
 // Everything in a ring file is untrusted: a process that can write the file may write anything.
-// Sizes, offsets and counts are checked here against the available bytes; ring_reader.h checks what
-// the bytes mean. Memory is bounded by kMaxImageBytes and by the file's real size, whatever it
-// claims.
+// Sizes, offsets and counts are checked here against the available bytes. ring_reader.h checks the
+// meaning of the bytes. Memory is bounded by kMaxImageBytes and by the file's real size, whatever
+// size the file claims.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_IMAGE_H_
 
@@ -38,7 +38,7 @@ struct ImageTable {
   std::vector<uint8_t> bytes;
 
   uint64_t size() const { return element_bytes == 0 ? 0 : bytes.size() / element_bytes; }
-  // A copy of the element's known part; what an older version does not have is zero.
+  // A copy of the element's known part. Fields that an older version does not have are zero.
   // `index` < size().
   template <typename T>
   T Get(uint64_t index) const {
@@ -79,22 +79,23 @@ struct RingImage {
 
 // Copies the ring in `bytes`. `source` is its name in messages.
 //
-// Elements that were being written are marked so that a reader drops them, by the words that mark
-// them in a file: a lock that is odd or of another record, an open call without operation, a
-// checkpoint with number 0. So every record with the right lock in the image is consistent,
-// although the image was taken in pieces. Each changing table is read three times, records twice;
-// see ring_format.md, "Reading". Slots without a record, according to the heads, are not read and
-// are zero in the image.
+// Elements that were being written are marked so that a reader drops them. The marks are the words
+// that mark them in a file, too: a lock that is odd or of another record, an open call without
+// operation, a checkpoint with number 0. Every record with the right lock in the image is therefore
+// consistent, although the image was taken in pieces. Each changing table is read three times,
+// records twice; see ring_format.md, "Reading". Slots without a record, according to the heads, are
+// not read and are zero in the image.
 //
-// Of each ring buffer with more than `newest` slots only the newest records are copied, a power of
-// two of them: in the image it has that many slots, as if the others had been overwritten.
+// If a ring buffer has more than `newest` slots, only its newest records are copied. Their number
+// is a power of two. The ring buffer in the image has that many slots, as if the other records had
+// been overwritten.
 RingImage TakeImage(ByteSource& bytes, std::string source, ImageDepth depth = ImageDepth::kAll,
                     uint64_t newest = UINT64_MAX);
 
-// Grows with every call entered or returned (except polls), with the phase, and with what devices
-// report: two equal values mean that nothing moved in between. This is the only definition of
-// movement. Needs the header and the tables of threads, marks and GPU progress; the other tables
-// may be empty.
+// Grows with every call entered or returned (except polls), with the phase, and with the progress
+// that devices report. Two equal values mean that nothing moved in between. This is the only
+// definition of movement. Needs the header and the tables of threads, marks and GPU progress; the
+// other tables may be empty.
 uint64_t RingActivity(const RingImage& image);
 
 // The image as the bytes of a ring file without unused parts: sent by agents and stored in bundles.

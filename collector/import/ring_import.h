@@ -16,7 +16,7 @@
 
 namespace rollcall {
 
-// What a ring says about a communicator.
+// The data in a ring about a communicator.
 struct MemberDraft {
   uint64_t key = 0;
   uint64_t parent_key = 0;
@@ -37,8 +37,8 @@ inline bool IsGroupOnDevices(const MemberDraft& draft) {
   constexpr uint32_t kBoth = ring::kIsC10d | ring::kIsNccl;
   return (draft.flags & kBoth) == kBoth;
 }
-// One of which only size and rank are known, so that two groups may look like one: its calls are
-// not judged, and NCCL's below them are.
+// A group of which only size and rank are known. Two such groups may look like one group, so their
+// calls are not judged. The NCCL calls that they make are judged instead.
 inline bool IsUncertainGroup(const MemberDraft& draft) {
   return IsGroupOnDevices(draft) && (draft.flags & ring::kWeakIdentity) != 0;
 }

@@ -35,7 +35,7 @@ void ReadCheckpoints(const ring::Member& recorded, Member* member) {
 
 namespace {
 
-// `or_null`: MPI_PROC_NULL, too, as beyond the border of a grid.
+// `or_null`: also accepts MPI_PROC_NULL, which a neighbor beyond the border of a grid has.
 std::vector<int32_t> Expand(const std::vector<ring::RankRun>& runs, bool or_null) {
   std::vector<int32_t> ranks;
   for (const ring::RankRun& run : runs) {

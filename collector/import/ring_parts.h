@@ -81,15 +81,16 @@ class RingReferences {
         interner_(*interner),
         python_(&context->ring, interner, &context->trace.problems) {}
 
-  // `operation`: what the trace calls it.
+  // `operation`: the number of the operation in the trace.
   uint32_t Arguments(const RingRecord& from, uint16_t operation);
   // `outer` is the word of another thread's path, or 0.
   uint32_t CallPath(uint64_t word, uint32_t outer = 0);
   uint32_t Datatype(uint16_t number);
-  // The arguments of a call of a process group, with what is only known from the one collective of
-  // NCCL that it made.
+  // The arguments of a call of a process group, completed by facts that are only known from the
+  // single NCCL collective that the call made.
   uint32_t Completed(uint32_t arguments, uint32_t of_nccl);
-  // Those of a message: `carrier` identifies the communicator of NCCL on which it is sent.
+  // The arguments of a message. `carrier` identifies the NCCL communicator on which the message is
+  // sent.
   uint32_t OnCarrier(uint32_t arguments, uint64_t carrier);
 
  private:
@@ -119,7 +120,7 @@ void ReadEndWithoutMpi(Process* process);
 // ring_members.cc: communicators, and the calls that made NCCL's.
 class RingMembers {
  public:
-  // Appends them to the trace, and their drafts to `drafts`.
+  // Appends the members to the trace, and their drafts to `drafts`.
   RingMembers(RingContext* context, std::vector<MemberDraft>* drafts);
 
   // Index in Trace::members; kNoIndex for 0 and for members that the ring has lost.
@@ -129,14 +130,15 @@ class RingMembers {
     return {context_.trace.members.begin() + first_, context_.trace.members.end()};
   }
 
-  // The call that made a communicator: place and time. Inside a group it returns long before the
-  // communicator exists.
+  // Notes the call that made a communicator: its place and time. Inside a group, the call returns
+  // long before the communicator exists.
   void NoteCreation(uint32_t uid, const Event& call);
 
   // IsGroupOnDevices() and IsUncertainGroup() of its draft.
   bool IsGroupOnDevice(uint32_t uid) const;
   bool IsUncertain(uint32_t uid) const;
-  // A call of a process group called this communicator of NCCL. Returns its key; 0: not known.
+  // Notes that a call of a process group called this NCCL communicator. Returns its key; 0: not
+  // known.
   uint64_t NoteCarrier(uint32_t uid);
 
  private:
@@ -164,7 +166,7 @@ class RingDevice {
   void AddHostWait(uint64_t request, uint32_t thread);
   // Call it when all calls are added.
   void Finish();
-  // A stream that no program has, of calls of a process group whose streams are not seen.
+  // A stream number that no program has, for calls of a process group whose streams are not seen.
   static uint64_t UnseenStream(const ring::Record& record);
 
  private:
@@ -220,7 +222,7 @@ class RingEvents {
   bool IsUncertain(const ring::Record& record) const;
   static bool IsInnermost(const RingThread& from, size_t depth);
   bool IsOfGroupOnDevice(const ring::Record& record) const;
-  // What the trace calls the operation of a record.
+  // The number that the trace has for the operation of a record.
   uint16_t NumberOf(const ring::Record& record) const;
   void Distribute(const RingCall& call);
   bool IsCall(const Event& event) const;
@@ -237,7 +239,7 @@ class RingEvents {
 };
 
 // ring_requests.cc: reads the tables of pending requests. Call it when all threads are read:
-// `events` knows more about the calls that made the requests than the table. Collectives whose
+// `events` has more data about the calls that made the requests than the table. Collectives whose
 // records the ring has lost are added to their members.
 void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEvents* events);
 void ReadChannels(RingContext* context, const RingMembers& members);

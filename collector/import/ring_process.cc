@@ -11,7 +11,7 @@ namespace rollcall {
 namespace {
 
 // Whether the C++ library is between the program and this call. Its frame that starts a std::thread
-// does not count: around that frame there are only frames of the C library.
+// does not count: all frames around that frame belong to the C library.
 bool Terminates(const Trace& trace, uint32_t call_path) {
   if (call_path == kNoIndex) return false;
   bool inside_library = false;
@@ -66,8 +66,9 @@ void ReadPythonState(const ring::FileHeader& header, Process* process) {
   process->python_unreadable = header.python_unreadable;
 }
 
-// Processes of one host read the same clock, but took their anchors at different times. Converted
-// by their own anchors, their calls would be out of order by microseconds, more with every minute.
+// Processes of one host read the same clock, but took their anchors at different times. If each
+// process's times were converted by its own anchors, calls would be out of order by microseconds,
+// and by more with every minute.
 void UseHostClock(RingContext* context, std::unordered_map<std::string, RingClock>* host_clocks) {
   const auto host = host_clocks->find(context->process.host);
   if (host == host_clocks->end()) {

@@ -231,8 +231,8 @@ class ImageParser {
     }
   }
 
-  // Sorts entries by their key, and of those with one key keeps the first. Returns the number of
-  // those that it drops.
+  // Sorts entries by their key and keeps the first entry of each key. Returns the number of entries
+  // that it drops.
   template <typename Entry, typename Key>
   static uint64_t SortBy(std::vector<Entry>* all, Key key) {
     std::stable_sort(all->begin(), all->end(),
@@ -269,7 +269,7 @@ class ImageParser {
     }
   }
 
-  // Record i is in slot i modulo the number of slots, and its lock says which one it is.
+  // Record i is in slot i modulo the number of slots. Its lock contains i.
   void Data() {
     const ImageTable& table = image_.table(SectionKind::kData);
     for (uint64_t i = 0; i < table.size(); ++i) {

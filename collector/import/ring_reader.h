@@ -1,8 +1,8 @@
 // The contents of a ring: records in order, tables with resolved references, and what was lost.
 //
 // A snapshot is plain data with checked structs of the file: indices refer to the snapshot,
-// enumerators that matter are known, records have the lock word of their number. Numbers on which
-// nothing here depends (counts, hashes, ticks) are passed on unchanged.
+// enumerators that matter are known, records have the lock word of their number. Numbers that no
+// code here depends on (counts, hashes, ticks) are passed on unchanged.
 //
 // No globals; safe from any thread, one snapshot at a time. Throws std::bad_alloc only.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_READER_H_
@@ -67,8 +67,8 @@ struct RingSnapshot {
   std::vector<ring::Module> modules;      // by index in the file; `path` may still be out of range
   std::vector<ring::Datatype> datatypes;  // by index in the file
   std::vector<std::vector<uint64_t>> count_arrays;
-  // Complete records of data by increasing number, which the lock tells; those of blocks are
-  // ring::DataBlocks (BlocksIn()). Sizes and enumerators are in range.
+  // Complete records of data by increasing number. The lock contains the number. Records of blocks
+  // are ring::DataBlocks (BlocksIn()). Sizes and enumerators are in range.
   std::vector<ring::DataRecord> data;
   std::vector<ring::DataMember> data_members;  // by increasing uid, without duplicates
   std::vector<ring::PythonCode> python_code;   // by index in the file; an incomplete one, or one
@@ -113,7 +113,7 @@ inline ring::DataBlocks BlocksIn(const ring::DataRecord& record) {
   return blocks;
 }
 
-// Reads an image. Damage is listed in `problems` and left out.
+// Reads an image. Damaged parts are listed in `problems` and left out.
 RingSnapshot ParseImage(const RingImage& image);
 
 // TakeImage() and ParseImage().

@@ -65,7 +65,7 @@ uint32_t RingReferences::Completed(uint32_t arguments, uint32_t of_nccl) {
 
 uint32_t RingReferences::OnCarrier(uint32_t arguments, uint64_t carrier) {
   rollcall::Arguments all = context_.trace.arguments[arguments];
-  // It has no second message. NCCL ignores tags.
+  // A message has no second message, so tag2 is free. NCCL ignores tags.
   all.tag2 = static_cast<int32_t>(carrier % INT32_MAX);
   return interner_.Arguments(all);
 }

@@ -34,7 +34,7 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
   std::unordered_map<uint64_t, OpenRequest*> by_uid;
   requests.reserve(context->ring.open_requests.size());
   for (const ring::OpenRequest& from : context->ring.open_requests) {
-    // Which operations on devices are open is found by simulation (device_work.h).
+    // A simulation finds the open operations on devices (device_work.h).
     if (members.IsGroupOnDevice(from.record.member)) continue;
     requests.push_back(ReadRequest(from, events));
     by_uid.emplace(from.uid, &requests.back());
@@ -51,8 +51,8 @@ void ReadOpenRequests(RingContext* context, const RingMembers& members, RingEven
         context->OperationOf(event) != context->OperationOf(own)) {
       return;
     }
-    // For a started request, the table has the time and place of the start; the ring's record is of
-    // the initialisation.
+    // For a started request, the table has the time and place of the start. The ring's record
+    // describes the initialization.
     const bool started = it->second->starts != 0;
     if (!started && event.start_ns != own.start_ns) return;
     if (!started) own = event;

@@ -14,8 +14,8 @@
 
 namespace rollcall {
 
-// Fills an image table by table. Not thread-safe. Damage is listed in the image's problems and left
-// out; at most kMaxImageBytes are read. Throws std::bad_alloc only.
+// Fills an image table by table. Not thread-safe. Damaged parts are listed in the image's problems
+// and left out. At most kMaxImageBytes are read. Throws std::bad_alloc only.
 class RingTables {
  public:
   // Both must outlive this object; `image` must be empty.

@@ -176,9 +176,9 @@ class Splitter {
     return owner == owner_of_wait_.end() ? kNoIndex : owner->second;
   }
 
-  // Gives each open call to the device that it is for; the other devices of the same thread are
-  // held up by that one. A call for an unknown device goes to all devices of its thread; if it is a
-  // host wait, they hold up each other.
+  // Gives each open call to the device that it is for. That device holds up the other devices of
+  // the same thread. A call for an unknown device goes to all devices of its thread. If the call is
+  // a host wait, these devices hold up each other.
   void ShareOpenCalls() {
     std::vector<OpenCall> all = std::move(trace_.processes[process_].open_calls);
     trace_.processes[process_].open_calls.clear();
@@ -295,7 +295,8 @@ class Unjudged {
     }
   }
 
-  // Process groups that may be several are out in any case (IsUncertainGroup).
+  // Notes whether there are process groups that may each be several groups. Their calls are removed
+  // in any case (IsUncertainGroup()).
   void NoteUncertain() {
     uncertain_ = std::any_of(drafts_.begin(), drafts_.end(), IsUncertainGroup);
     if (!uncertain_) return;
@@ -307,7 +308,8 @@ class Unjudged {
         "instead of theirs";
   }
 
-  // Adds those of process groups, whose calls are what the users made.
+  // Adds the communicators that carry process groups: users call the groups, not these
+  // communicators.
   void AddCarriers() {
     for (const MemberDraft& draft : drafts_) {
       if (draft.carries) carriers_.insert(draft.key);

@@ -1,11 +1,12 @@
 // Splits a host process that is several ranks of one NCCL communicator (ncclCommInitAll, one thread
-// for each GPU) into as many processes of the trace: findings are about ranks, and a rank is a
-// process there.
+// for each GPU) into as many processes of the trace. Findings are about ranks, and a rank is a
+// process of the trace.
 //
-// A rank of such a process is one of its devices: it has the member of every communicator that is
-// on this device, with the calls made for it. NCCL reports the device; if it did not, the members
-// of one communicator are distinguished by their order, which is assumed to be the same in the next
-// one. What does not belong to a device (ends, threads, stacks) belongs to all of them.
+// A rank of such a process is one of its devices. It has the members of all communicators that are
+// on this device, with the calls made for them. NCCL reports the device of a member. If it does
+// not, the members of one communicator are distinguished by their order, which is assumed to be the
+// same in the next communicator. Data that does not belong to a device (ends, threads, stacks)
+// belongs to all devices of the process.
 //
 // A process that also uses MPI is not split: its rank is MPI's.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_SPLIT_DEVICES_H_

@@ -1,5 +1,5 @@
-// A text of `rollcall attach`: found among the inputs here, and read by collector/attach
-// (stacks.md), a higher layer.
+// A text of `rollcall attach`. It is found among the inputs here, and read by a higher layer,
+// collector/attach (stacks.md).
 #ifndef ROLLCALL_COLLECTOR_IMPORT_STACKS_TEXT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_STACKS_TEXT_H_
 

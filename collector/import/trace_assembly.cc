@@ -19,7 +19,7 @@
 namespace rollcall {
 namespace {
 
-// The time between the two looks at processes that are alive.
+// The time between the two samples of processes that are alive.
 constexpr std::chrono::milliseconds kSettle{100};
 
 std::string WithoutSlash(const std::string& directory) {
@@ -52,8 +52,8 @@ void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
   ring_names_.insert(WithoutCopySuffix(file.name));
   const std::optional<NodeClock> clock = ClockOf(file);
   if (file.in_bundle) {
-    // Observations of this machine do not apply to the ring's process: the bundle has those of the
-    // machine on which it ran.
+    // Observations on this machine do not apply to the ring's process. The bundle contains the
+    // observations of the machine on which the process ran.
     const bool known = ring.usable && builder_.FindProcess(RingId(ring.header)).has_value();
     known_members_ += known ? 1 : 0;
     if (known) return;
@@ -144,7 +144,7 @@ void TraceAssembly::AddStacks(StacksText stacks) {
   stacks_.push_back(std::move(stacks));
 }
 
-// The second look, which begins after the first look at all processes has ended.
+// The second sample. It begins after the first sample of all processes has ended.
 void TraceAssembly::SampleLiveProcesses() {
   if (live_.empty()) return;
   machine_.Wait(kSettle);
@@ -168,7 +168,7 @@ void TraceAssembly::SampleLiveProcesses() {
   }
 }
 
-// A bundle names the nodes of which it has no rings itself.
+// Journals in bundles are skipped: a bundle itself names the nodes of which it has no rings.
 void TraceAssembly::ReportMissingRings(const InputFile& file, const Journal& journal) {
   if (file.in_bundle || file.asked_for) return;
   std::set<std::string> missing;
@@ -195,7 +195,7 @@ Trace TraceAssembly::Finish() {
   journals.reserve(journals_.size());
   for (const Journal& journal : journals_) journals.push_back(&journal);
   ApplyJournals(journals, &builder_);
-  // The journal says when a copy was made that nothing moved; what lives may have moved on since.
+  // The journal shows that nothing moved when a copy was made. Live processes may have moved since.
   if (any_alive_) {
     for (const uint32_t copy : copies_) builder_.trace()->processes[copy].quiet = false;
   }

@@ -36,18 +36,18 @@ class TraceAssembly {
 
   void AddProblem(Problem problem) { builder_.trace()->problems.push_back(std::move(problem)); }
   void AddRing(const InputFile& file, RingSnapshot ring);
-  // Applied when all rings are added. Its `clock` is that of rings beside and below it that are
-  // added later.
+  // The journal is applied when all rings are added. Its `clock` applies to rings beside and below
+  // it that are added later.
   void AddJournal(const InputFile& file, Journal journal);
   void AddStacks(StacksText stacks);
-  // Processes of this machine that may hold rings and do not let them be read.
+  // The number of processes of this machine that may hold rings and do not let them be read.
   void NoteDenied(size_t processes) { denied_ = processes; }
-  // Reads it. If there are rings or dumps, too, and the log was named as an input, it is taken for
-  // the output of their job.
+  // Reads the log. If there are rings or dumps, too, and the log was named as an input, the log is
+  // taken for the output of their job.
   void AddLog(const InputFile& file);
   // The same for a descriptor, which is read to its end; `name` is for messages.
   void AddLog(int fd, const std::string& name);
-  // Read when all files beside it are added.
+  // The bundle is read when all files beside it are added.
   void AddBundle(std::string path) { bundles_.push_back(std::move(path)); }
 
   flight_recorder::DumpFiles* dumps() { return &dumps_; }

@@ -195,9 +195,9 @@ class Joiner {
     ListExpected();
   }
 
-  // No call of NCCL or PyTorch says which process has which rank: each member that is present
-  // records its own. The other ranks are known only if the communicator is the whole job, in the
-  // same order.
+  // No call of NCCL or PyTorch shows which process has which rank: each member that is present
+  // records its own rank only. The other ranks are known only if the communicator is the whole job,
+  // in the same order.
   void ListPresentMembers(const MemberDraft& draft, Communicator* communicator) const {
     const int32_t size = draft.size;
     if (communicator->created_by == Operation::kNcclCommShrink) {
@@ -219,8 +219,8 @@ class Joiner {
     }
   }
 
-  // The ranks that a shrunk communicator keeps of its parent, which comes before it; empty if one
-  // is unknown.
+  // The ranks that a shrunk communicator keeps of its parent, which comes before it in the list.
+  // Empty if one of the ranks is unknown.
   std::vector<int32_t> Kept(const Communicator& shrunk,
                             const std::vector<ring::RankRun>& parent_ranks) const {
     if (shrunk.parent == kNoIndex) return {};
@@ -386,7 +386,8 @@ void RingTraceBuilder::Reserve(size_t processes) {
   by_ring_id_.reserve(processes);
 }
 
-// Reserves as many members for each process to come as the present ones have, within bounds.
+// Reserves members for the processes to come: as many for each as the present processes have,
+// within bounds.
 void RingTraceBuilder::ReserveMembers(size_t more) {
   const size_t size = trace_.members.size();
   if (size + more <= trace_.members.capacity()) return;

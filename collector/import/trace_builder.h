@@ -4,17 +4,19 @@
 //   for (…) builder.Add(ReadRing(file, path));
 //   Trace trace = builder.Finish();
 //
-// Worlds. Processes with one job key and one world size form a world; if a rank occurs twice (the
-// launcher restarted it, the program called exec), the later start begins another world of that
-// key. Communicators are joined by key within a world. One with a single member is never joined.
+// Worlds. Processes with the same job key and the same world size form a world. If a rank occurs
+// twice (the launcher restarted it, or the program called exec), the later start begins another
+// world of that key. Communicators are joined by key within a world. A communicator with a single
+// member is never joined.
 //
-// Events. A collective with a number on a communicator that the ring still has goes to its Member;
-// calls in the point-to-point ring go to Process::p2p; the rest goes to Process::lifecycle,
-// including errors (with the sequence number of the failed call) and collectives on communicators
-// that were freed and forgotten. A call in flight, or a request, whose record the ring has lost is
-// still known, and is added. Ends come from the thread's next record, which describes the previous
-// call: they are not later than the real end, or unknown. Channels are left empty if the ring had
-// no room for all of them, as an incomplete count proves nothing.
+// Events. A collective with a number, on a communicator that the ring still has, goes to its
+// Member. Calls in the point-to-point ring go to Process::p2p. All other calls go to
+// Process::lifecycle, including errors (with the sequence number of the failed call) and
+// collectives on communicators that were freed and forgotten. A call in flight, or a request, is
+// still known if the ring has lost its record, and is added. Ends come from the thread's next
+// record, which describes the previous call: they are not later than the real end, or unknown.
+// Channels are left empty if the ring had no room for all of them, because an incomplete count
+// proves nothing.
 //
 // Times: CLOCK_REALTIME, one clock for all processes of a host; CorrectTimes() converts them to one
 // clock for all. Cost: linear in records, even for malicious input. Not thread-safe.

@@ -1,5 +1,5 @@
-// The checked contents of one rank's Flight Recorder dump. The dump does not say which rank it is
-// of.
+// The checked contents of one rank's Flight Recorder dump. A dump does not contain the number of
+// its rank.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_H_
 
@@ -13,7 +13,7 @@
 
 namespace rollcall::flight_recorder {
 
-// More than these in one entry or file is damage or malicious; the excess is left out.
+// A larger number in one entry or file is damage or an attack. The excess is left out.
 inline constexpr size_t kMaxEntries = size_t{1} << 20;
 inline constexpr size_t kMaxFrames = 256;    // of one stack
 inline constexpr size_t kMaxTensors = 4096;  // of one operation
@@ -95,9 +95,9 @@ enum class Format : uint8_t { kNone, kPickle, kJson };
 // are those of a dump. kNone: anything else.
 Format Recognize(ByteSource& source);
 
-// Reads what is usable. Damage is in `problems`, with its offset; data before it is kept. At most
-// `max_visits` values are visited: entries of a pickle may share one of many thousands. Throws
-// std::bad_alloc only. Thread-safe for different sources.
+// Reads the usable parts. Damage is in `problems`, with its offset; data before it is kept. At most
+// `max_visits` values are visited, because many entries of a pickle may share one value of many
+// thousands of elements. Throws std::bad_alloc only. Thread-safe for different sources.
 Dump ReadDump(ByteSource& source, std::string name, Format format,
               uint64_t max_visits = kMaxVisits);
 

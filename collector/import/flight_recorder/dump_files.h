@@ -21,14 +21,14 @@ class DumpFiles {
   // Adds a file that is a dump by its content; Load() reads it.
   void Add(const std::string& path, const std::string& directory, const std::string& name,
            Format format);
-  // Adds a file that is not a dump. By its name, an empty or overwritten file is recognized as a
-  // dump: if its neighbors with the same name except for the rank are dumps.
+  // Adds a file that is not a dump. An empty or overwritten dump is recognized by its name:
+  // neighbors with the same name, except for the rank, are dumps.
   void AddOther(const std::string& path, const std::string& directory, const std::string& name);
   // Adds a dump that has been read, with its directory and time; `name` is its file name.
   void AddRead(const std::string& name, Dump dump);
 
-  // Reads the files with `threads` threads, a few ahead of the joining thread, by directory, name
-  // and rank. Unreadable files are problems of the trace. Call once.
+  // Reads the files in the order of directory, name and rank, with `threads` threads that are a few
+  // files ahead of the joining thread. Unreadable files are problems of the trace. Call once.
   Trace Load(unsigned threads = 2);
 
  private:

@@ -28,8 +28,8 @@ class SourceBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-// Turns parse events into values. `frames_` has the open containers; `pending_` has the items of
-// all of them, each container's from its `begin` on.
+// Turns parse events into values. `frames_` has the open containers. `pending_` has the items of
+// all open containers; the items of a container start at its `begin`.
 class TreeReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeReader(Values* values, DumpSink* sink) : values_(*values), sink_(*sink) {}

@@ -1,7 +1,7 @@
 // Reads a dump in JSON (RFC 8259), event by event like pickle_reader.h. Limits: nesting by
-// kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one object the last one
-// counts. Numbers beyond 64 bits become floating-point numbers. Invalid numbers (NaN, 1e999),
-// invalid UTF-8 and anything after the dump end the reading there.
+// kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one object, the last one
+// counts. Numbers beyond 64 bits become floating-point numbers. Reading ends at invalid numbers
+// (NaN, 1e999), at invalid UTF-8, and at anything after the dump.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_JSON_READER_H_
 

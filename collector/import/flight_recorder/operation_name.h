@@ -16,7 +16,7 @@ struct OperationName {
 };
 
 // "nccl:all_reduce", "nccl:_all_gather_base", "nccl:send 0->3", "gloo:recv 3<-0", "nccl:recv 0<-?".
-// The name of the library before the colon may be any, or missing. Variants of one operation that
+// The library's name before the colon may be any name, or missing. Variants of one operation that
 // match each other (all_gather and _all_gather_base, broadcast and _broadcast_oop) are one
 // operation.
 OperationName ParseOperationName(std::string_view profiling_name);

@@ -1,11 +1,11 @@
 // Reads a pickled dump without executing anything.
 //
 // A pickle is a program for a stack machine, which in Python can import and call any installed
-// code. This reader knows only the opcodes (https://docs.python.org/3/library/pickletools.html)
+// code. This reader accepts only the opcodes (https://docs.python.org/3/library/pickletools.html)
 // that build plain data: numbers, strings, lists, tuples, dicts, and the memo. torch::jit::Pickler
-// writes no others (protocol 2), and Python's pickler writes no others for plain data (protocols 2
-// to 5). GLOBAL, REDUCE, BUILD, INST, OBJ, NEWOBJ, persistent ids, extension codes and text-mode
-// numbers are refused by name.
+// writes no other opcodes (protocol 2), and Python's pickler writes no others for plain data
+// (protocols 2 to 5). GLOBAL, REDUCE, BUILD, INST, OBJ, NEWOBJ, persistent ids, extension codes and
+// text-mode numbers are refused by name.
 //
 // Limits: kMaxValues and kMaxStringBytes for values and strings, the bytes read for the memo and
 // the stack, the rest of the file for every length. No recursion. Time is linear in the file.
@@ -20,9 +20,9 @@
 
 namespace rollcall::flight_recorder {
 
-// Hands over entries and fields, also from a truncated or damaged file: those before the damage are
-// complete. Returns the reason if it stopped before the end, without a source. Thread-safe for
-// different sources. Throws std::bad_alloc only.
+// Hands over entries and fields, also of a truncated or damaged file. Entries and fields before the
+// damage are complete. If it stopped before the end, returns the reason, without a source.
+// Thread-safe for different sources. Throws std::bad_alloc only.
 std::optional<Problem> ReadPickle(ByteSource& source, Values* values, DumpSink* sink);
 
 }  // namespace rollcall::flight_recorder

@@ -14,7 +14,7 @@ struct NamedRank {
   std::string prefix;  // of the name, up to the rank
 };
 
-// Takes ranks out of file names.
+// Extracts ranks from file names.
 class RankPattern {
  public:
   // The last digits of the name, extensions aside: "_dump_12", "nccl_trace_rank_node7_12",

@@ -380,7 +380,8 @@ void FlightTraceBuilder::AddEntry(Adding* adding, const Entry& entry) {
     }
     if (!member.events.empty() && event.sequence <= member.events.back().sequence) {
       Event& before = member.events.back();
-      // Calls of one coalesced group share a number: they are one operation, complete when all are.
+      // Calls of one coalesced group share a number. They are one operation, which is complete when
+      // all of them are complete.
       if (event.sequence < before.sequence) {
         adding->out_of_order = true;
         return;

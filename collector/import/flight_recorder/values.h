@@ -1,9 +1,9 @@
 // The values of a Flight Recorder dump while it is read: shared by the pickle and JSON readers.
 //
-// Both readers build values here, and hand over each entry as soon as it is complete. So a dump of
-// any length needs the memory of one entry, plus values that the file itself requires to be kept
-// (the memo). The file is untrusted: a value may have any type, be shared, or contain itself; code
-// that visits values descends to a fixed depth and counts its visits. Not thread-safe.
+// Both readers build values here, and hand over each entry as soon as it is complete. A dump of any
+// length therefore needs the memory of one entry, plus the values that the file itself requires to
+// be kept (the memo). The file is untrusted: a value may have any type, be shared, or contain
+// itself. Code that visits values descends to a fixed depth and counts its visits. Not thread-safe.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_VALUES_H_
 
@@ -85,10 +85,11 @@ class Values {
   static int64_t IntegerOr(Value value, int64_t otherwise);
   std::string_view StringOr(Value value, std::string_view otherwise) const;
 
-  // Enclose the values of one entry. `keep`: keep them, as a memo may refer to them.
+  // Enclose the values of one entry. `keep`: keep the values, because a memo may refer to them.
   void BeginEntry() { entry_begin_ = {containers_.size(), items_.size()}; }
   void EndEntry(bool keep);
-  // Whether it was made before the current entry: then it is permanent and keeps its index.
+  // Whether the container was made before the current entry. It is then permanent and keeps its
+  // index.
   bool IsLasting(Value container) const { return container.index < entry_begin_.containers; }
   size_t size() const { return containers_.size() + items_.size(); }
 
