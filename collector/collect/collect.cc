@@ -58,7 +58,8 @@ class Collector {
     writer.Add(bundle::kObservedName, Observed());
     if (options_.sources) writer.Add(bundle::kSourcesName, DescribeSources(trace_));
     writer.Add(bundle::kEnvironmentName, Environment());
-    // Small members, and those on which the others depend, come first: a bundle may be truncated.
+    // Small members, and those on which other members depend, come first: a bundle may be
+    // truncated.
     for (const bool rings : {false, true}) {
       for (const File& file : files_) {
         const bool is_large = file.format == &kRingFormat || file.format == &kDumpFormat;
@@ -131,7 +132,7 @@ class Collector {
   std::string Environment() const {
     ProcessTable processes;
     for (const Process& process : trace_.processes) {
-      // One rank represents all; their environments differ in the rank number.
+      // One rank represents all ranks, because their environments differ only in the rank number.
       const auto ring = rings_.find(process.source);
       if (process.end.how != ProcessEnd::How::kAlive || ring == rings_.end()) continue;
       const Variables variables = EnvironmentOf(processes.Find(ring->second.writer).pid);

@@ -32,9 +32,10 @@ struct Collected {
 };
 
 // Writes `inputs` (as for LoadInputs(), including bundles) to `path`, which appears complete. Rings
-// are stored as images without unused parts, with what only this machine knows: which processes are
-// alive and still, and the symbols of code addresses. Inputs of two jobs are refused. Waits a
-// moment, like LoadInputs(), if ranks are alive. Throws std::bad_alloc only.
+// are stored as images without unused parts. The bundle also gets the facts that only this machine
+// can observe: which processes are alive and still, and the symbols of code addresses. Inputs of
+// two jobs are refused. Waits a moment, like LoadInputs(), if ranks are alive. Throws
+// std::bad_alloc only.
 Collected Collect(const std::vector<std::string>& inputs, const std::string& path,
                   const CollectOptions& options, Machine& machine = ThisMachine());
 

@@ -19,8 +19,8 @@ bool IsAllowlisted(std::string_view name, std::string_view value);
 // The environment with which the process was started; empty if it cannot be read.
 Variables EnvironmentOf(uint32_t pid);
 
-// environment.json: the allowed ones of `variables`, the number of the others, and the system.
-// `whose` names their source.
+// environment.json: the variables among `variables` that are allowed, the number of the others, and
+// the system. `whose` names the source of the variables.
 std::string DescribeEnvironment(const Variables& variables, std::string_view whose);
 
 }  // namespace rollcall::collect

@@ -41,7 +41,7 @@ class LiveProcesses {
   std::set<std::pair<std::string, uint32_t>> pids_;
 };
 
-// Removes the ends of live processes from the journal: they are newer than the rings.
+// Removes the ends of live processes from the journal, because these ends are newer than the rings.
 std::string WithoutEndsOf(const LiveProcesses& live, std::string_view journal) {
   std::string kept;
   while (!journal.empty()) {
@@ -72,7 +72,8 @@ class EvidenceWriter {
       result_.problems.push_back(ProblemOf({node.host, node.run_directory, node.absent}));
     }
     for (const RingEvidence& ring : evidence_.rings) observed += Observe(ring);
-    // Small members, and those on which the others depend, come first: a bundle may be truncated.
+    // Small members, and those on which other members depend, come first: a bundle may be
+    // truncated.
     writer_.Add(bundle::kObservedName, observed + DescribeCodes(trace_));
     if (options_.sources) writer_.Add(bundle::kSourcesName, DescribeSources(trace_));
     for (size_t i = 0; i < evidence_.nodes.size(); ++i) AddNode(i, evidence_.nodes[i]);
@@ -109,7 +110,7 @@ class EvidenceWriter {
     result_.journals += writer_.Add(fmt::format("{}/{}", index, kJournalFile), journal) ? 1 : 0;
   }
 
-  // Accepts only rings: a reader would interpret anything else that an agent sent by its content.
+  // Accepts only rings: a reader would interpret any other data that an agent sent by its content.
   void AddRing(const RingEvidence& ring) {
     MemorySource source(ring.image);
     const std::string name = fmt::format("{}/{}/{}", ring.node, kRingsDirectory, ring.name);

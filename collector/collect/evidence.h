@@ -1,4 +1,4 @@
-// Packs what a collector has of a job, after a sample of all nodes, into one bundle.
+// Packs a collector's data on a job, after a sample of all nodes, into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 #define ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 
@@ -18,7 +18,7 @@ struct NodeEvidence {
   std::string run_directory;
   std::string journal = {};      // all lines until the rings were read
   std::string environment = {};  // from DescribeEnvironment(); empty: none arrived
-  std::string absent = {};       // why rings of it are missing; empty: none is
+  std::string absent = {};       // why some of its rings are missing; empty: none is
 };
 
 struct RingEvidence {
@@ -41,9 +41,9 @@ bool IsEnvironment(const std::string& text);
 
 // Writes the evidence to `path`, which appears complete, with the live processes and the symbols of
 // its trace. A process that is alive in the trace is alive in the bundle, even if a journal has a
-// later end: its ring is older. A node without rings is named in the bundle; the data of the other
-// nodes is written. `options.environment` is not used: each node has its own. Throws
-// std::bad_alloc only.
+// later end, because its ring is older than that end. A node without rings is named in the bundle,
+// and the data of the other nodes is written. `options.environment` is not used: each node has its
+// own. Throws std::bad_alloc only.
 Collected WriteEvidence(const Evidence& evidence, const std::string& path,
                         const CollectOptions& options);
 

@@ -1,4 +1,4 @@
-// What a machine knew about a job besides its files, as members of a bundle.
+// A machine's observations on a job besides its files, as members of a bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 #define ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 
@@ -21,8 +21,8 @@ struct RingState {
   RingWriter writer = {};
 };
 
-// Lines of observed.jsonl: that the process was alive, or had vanished, and whether it was still. A
-// reader applies them before the journals of the job, which know better how a process ended.
+// Lines of observed.jsonl: whether the process was alive or had vanished, and whether it was still.
+// A reader applies them before the journals of the job, which know better how a process ended.
 std::string DescribeProcess(const Process& process, const RingState& ring);
 
 // Lines of observed.jsonl: the symbols of the trace's code addresses.
