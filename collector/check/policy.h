@@ -1,4 +1,4 @@
-// Which findings fail a build.
+// Decides which findings fail a build.
 #ifndef ROLLCALL_COLLECTOR_CHECK_POLICY_H_
 #define ROLLCALL_COLLECTOR_CHECK_POLICY_H_
 
