@@ -19,7 +19,8 @@ inline constexpr char kManifestName[] = "rollcall-bundle.json";
 inline constexpr char kFormat[] = "rollcall-bundle";
 inline constexpr int kVersion = 1;
 
-// Members that are recognized by the last component of their name; all others by their content.
+// These members are recognized by the last component of their name, all other members by their
+// content.
 inline constexpr char kObservedName[] = "observed.jsonl";
 inline constexpr char kSourcesName[] = "sources.jsonl";
 inline constexpr char kEnvironmentName[] = "environment.json";

@@ -1,4 +1,4 @@
-// Source lines in a bundle: those that a report can show on a machine without the sources.
+// Source lines in a bundle: the lines that a report can show on a machine without the sources.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 

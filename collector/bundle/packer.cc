@@ -35,7 +35,7 @@ Packer::Packer(std::string path)
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, kMaxWindowLog);
-  // Fails in a Zstandard library without threads, which only makes it slower.
+  // This call fails in a Zstandard library without threads. Compression is then only slower.
   const unsigned threads = std::min(std::thread::hardware_concurrency(), kMaxThreads);
   if (threads > 1) {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_nbWorkers, static_cast<int>(threads));

@@ -20,7 +20,7 @@
 namespace rollcall::bundle {
 namespace {
 
-// At most this many members are reported by name; for the rest, only their number is.
+// At most this many members are reported by name. The others are only counted.
 constexpr int kMaxProblems = 16;
 constexpr size_t kMaxManifestBytes = 1 << 20;
 

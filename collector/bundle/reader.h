@@ -1,5 +1,5 @@
-// Reads a bundle, member by member. Everything in it is untrusted: nothing is unpacked to disk,
-// and memory and time are bounded by the limits of format.h whatever the file claims.
+// Reads a bundle, member by member. Everything in it is untrusted. Nothing is unpacked to disk.
+// Memory and time are bounded by the limits of format.h, whatever sizes the file claims.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_READER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_READER_H_
 
@@ -22,10 +22,10 @@ struct Member {
 // Decides by the first bytes.
 bool IsBundle(ByteSource& bytes);
 
-// Calls `visit` for every member but the manifest, in order. Unusable data is skipped and reported
-// to `add_problem`, with `source` or a member's name below it and the offset that had been read;
-// data before the damage is used. Throws std::bad_alloc and the callbacks' exceptions only. Safe
-// from several threads for different sources.
+// Calls `visit` for every member except the manifest, in order. Unusable data is skipped and
+// reported to `add_problem`, with `source` or the name of a member below it, and with the offset up
+// to which the file had been read. Data before the damage is used. Throws std::bad_alloc and the
+// callbacks' exceptions only. Safe from several threads for different sources.
 void ReadBundle(ByteSource& bytes, const std::string& source,
                 const std::function<void(Member)>& visit,
                 const std::function<void(Problem)>& add_problem);

@@ -25,8 +25,8 @@ struct FreeEntry {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
 
-// Replaces each invalid character, and each part that is empty, "." or "..", by "_". Of a name
-// that is too long, keeps the end, which has ranks and suffixes.
+// Replaces each invalid character, and each part that is empty, "." or "..", by "_". Of a name that
+// is too long, only the end is kept, which has ranks and suffixes.
 std::string Harmless(std::string_view wanted) {
   std::string name;
   while (!wanted.empty()) {
@@ -65,7 +65,8 @@ Writer::Writer(const std::string& path, std::string_view rollcall, int64_t now_n
   Add(kManifestName, manifest.dump() + "\n");
 }
 
-// Freeing the archive writes to the packer, which is destroyed later (reverse order of members).
+// Freeing the archive writes to the packer, which is destroyed after the archive (reverse order of
+// members).
 Writer::~Writer() = default;
 
 std::string Writer::FreeName(std::string_view wanted) {
