@@ -17,11 +17,11 @@ constexpr auto kGather = std::chrono::milliseconds(5);
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Limit for gathered messages; a single message may be larger.
 constexpr size_t kMessageBytes = 1 << 20;
-// An agent's message plus what is added here must fit into a message of 4 MiB.
+// An agent's message plus the fields that are added here must fit into a message of 4 MiB.
 constexpr int kMaxAgentBytes = (4 << 20) - (4 << 10);
 
-// The address of this machine from which `collector` (HOST:PORT) is reached, and at which others
-// can reach this machine as well; empty if there is none.
+// The address of this machine from which `collector` (HOST:PORT) is reached, and at which other
+// machines can reach this machine as well. Empty if there is none.
 std::string OwnAddress(const std::string& collector) {
   const Address address = SplitAddress(collector);
   addrinfo hints = {};
@@ -41,8 +41,8 @@ std::string OwnAddress(const std::string& collector) {
         getnameinfo(raw, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
       continue;
     }
-    // A loopback address would mean another machine elsewhere, so it is usable only if the
-    // collector is on this machine, too.
+    // On another machine, a loopback address would mean that machine. It is therefore usable only
+    // if the collector is on this machine, too.
     if (IsLoopback(text) && !IsLoopback(address.host)) continue;
     own = entry->ai_family == AF_INET6 ? "[" + std::string(text) + "]" : text;
   }
@@ -183,8 +183,8 @@ void AggregatingTransport::SendAddress() {
   collector_->Send(request_connection_, std::move(message));
 }
 
-// Refuses the agents that joined on another connection than the one on which it was asked to serve:
-// their messages are lost.
+// Refuses the agents that joined on another connection than the one on which this agent was asked
+// to serve, because their messages are lost.
 void AggregatingTransport::RefuseStale() {
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> stale;
   {

@@ -19,11 +19,11 @@
 namespace rollcall::aggregate {
 
 // Forwards messages between its own agent and the collector. If the collector asks it to be an
-// aggregator, it also serves other agents, with the run's token, at the address of this machine
-// from which the collector is reached. Messages of several agents travel to the collector in one
-// message; the collector's answers are forwarded to the agent that they are for. If the connection
-// to the collector ends, all these agents are refused: they attach to the collector again and send
-// it everything.
+// aggregator, it also serves other agents, with the run's token. It serves them at the address of
+// this machine from which the collector is reached. Messages of several agents travel to the
+// collector in one message. The collector's answers are forwarded to the agent that they are for.
+// If the connection to the collector ends, all served agents are refused: they attach to the
+// collector again and send it everything.
 //
 // Thread safety: as agent::Transport, but Receive() and the destructor belong to one thread.
 class AggregatingTransport : public agent::Transport, private service::AgentHandler {
@@ -61,8 +61,8 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   uint64_t request_connection_ = 0;  // the connection on which it was asked; 0: it was not asked
   bool stop_ = false;
   uint64_t connection_ = 0;  // the connection to the collector on which the agents joined
-  // The collector's messages on all earlier connections have been received. A shutdown is often the
-  // last of them, and agents that were refused before would miss it.
+  // All messages that the collector sent on earlier connections have been received. A shutdown is
+  // often the last of them, and agents that were refused before it would miss it.
   uint64_t received_until_ = 0;
   bool shut_down_ = false;  // the agents have been told; none is refused any more
   uint64_t next_agent_ = 1;
