@@ -1,6 +1,6 @@
 // One compressed stream (Zstandard, RFC 8878) for many messages. Later messages refer to the
-// contents of earlier ones, so the rings of a node's ranks, which are similar, take little more
-// space than one.
+// contents of earlier ones. The rings of a node's ranks are similar, so all of them take little
+// more space than one ring.
 #ifndef ROLLCALL_COLLECTOR_RPC_COMPRESSION_H_
 #define ROLLCALL_COLLECTOR_RPC_COMPRESSION_H_
 
@@ -18,7 +18,7 @@ namespace rollcall::rpc {
 class Compressor {
  public:
   // Refers back to the last 2^`window_log` bytes, clamped to the limits below. A receiver needs as
-  // much memory.
+  // much memory as the window.
   explicit Compressor(int window_log);
   // Flushes: a receiver of this and all earlier results can decode all of `bytes`.
   std::vector<uint8_t> Compress(std::span<const uint8_t> bytes);

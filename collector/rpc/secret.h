@@ -18,7 +18,7 @@ std::string NewToken();
 // ROLLCALL_TOKEN: the token of a run whose parts are started separately. Empty if it is not set.
 std::string GivenToken();
 
-// True if both are equal and not empty. The time does not depend on where they differ.
+// True if both are equal and not empty. The time does not depend on the position of a difference.
 bool SameSecret(std::string_view a, std::string_view b);
 
 }  // namespace rollcall::rpc

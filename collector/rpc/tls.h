@@ -21,8 +21,9 @@ struct TlsIdentity {
 };
 
 // The identity of a run, derived from its token. Collector and agents present it to each other and
-// trust no other. Only a holder of the token can compute it (as with TLS-PSK). It is the same each
-// time, on every machine: a restarted collector has the same identity. Empty if the library fails.
+// trust no other identity. Only a holder of the token can compute it (as with TLS-PSK). It is the
+// same on every machine and at each computation, so a restarted collector has the same identity.
+// Empty if the library fails.
 std::optional<TlsIdentity> IdentityOf(std::string_view token);
 
 // A shorter token could be guessed from the identity that a server presents.
