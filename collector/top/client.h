@@ -11,7 +11,7 @@
 
 namespace rollcall::top {
 
-// What has arrived since the last look.
+// The data that has arrived since the last Take().
 struct News {
   std::optional<rpc::WatchState> state;  // the newest
   std::optional<std::string> answer;     // text of the newest answer, or why there is none
@@ -25,7 +25,7 @@ class Client {
   // Readable (a descriptor for poll) when there are news.
   virtual int fd() const = 0;
   virtual News Take() = 0;
-  // Sends the question unless another one waits for its answer; false if so.
+  // Sends the question and returns true, unless another question waits for its answer.
   virtual bool Ask(const rpc::Question& question) = 0;
 };
 

@@ -25,7 +25,7 @@ constexpr const char* kTextKeys = "q quit  Esc back  Up/Down, PageUp/PageDown sc
 std::string Cut(std::string_view raw, size_t columns) {
   std::string text = CleanText(raw, kMaxLineBytes);
   if (Width(text) <= columns) return text;
-  // Characters, not bytes: a byte that does not continue one begins one.
+  // Counts characters, not bytes: a byte that does not continue a character begins one.
   const auto begins = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xC0) != 0x80; };
   size_t end = 0;
   for (size_t used = 0; end < text.size(); ++end) {
@@ -83,7 +83,7 @@ bool Matches(const rpc::WatchState& state, uint64_t communicator, const View& vi
   return view.filter.empty() || Label(state, communicator).find(view.filter) != std::string::npos;
 }
 
-// A table: its title, and rows of which as many are shown as there is room for.
+// A table: its title, and its rows. The number of shown rows depends on the room.
 struct Section {
   std::string title;
   std::vector<Line> rows = {};
@@ -181,7 +181,8 @@ std::vector<Line> Header(const rpc::WatchState& state, const View& view) {
   return lines;
 }
 
-// One row for each section in turn, while there is room: a long table leaves the others some.
+// Gives each section one row in turn while there is room, so that a long table leaves room for the
+// others.
 void ShareRoom(size_t room, std::vector<Section>* sections) {
   for (bool gave = true; gave && room > 0;) {
     gave = false;

@@ -33,7 +33,7 @@ struct Line {
   Style style = Style::kPlain;
 };
 
-// The name of a communicator, or what else tells it apart.
+// The name of a communicator, or another text that identifies it.
 std::string Label(const rpc::WatchState& state, uint64_t communicator);
 
 // The classes that the view shows, in its order: indices of WatchState::classes.
