@@ -1,5 +1,5 @@
-// rollcall agent: the agent of a node other than that of `rollcall run`. `rollcall exec` starts it
-// on a node that has none.
+// rollcall agent: the agent of a node that does not run `rollcall run`. `rollcall exec` starts it
+// on a node that has no agent.
 #include "collector/agent/agent.h"
 
 #include <fmt/core.h>
@@ -45,7 +45,7 @@ int RunAgent(int argc, char** argv) {
   parser.Add("--dir", &directory, "the run directory on this node (ROLLCALL_DIR)");
   parser.Add("--collector", &collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
   if (const auto code = parser.Parse(argc, argv)) return *code;
-  // Not an option: users who can list processes could read it.
+  // The token is not an option, because users who can list processes could read it.
   const std::string token = FromEnvironment(env::kToken);
   if (directory.empty() || collector.empty() || token.empty()) {
     PrintLine("agent: needs --dir, --collector and ROLLCALL_TOKEN");
@@ -66,7 +66,7 @@ int RunAgent(int argc, char** argv) {
   sigaction(SIGTERM, &stop, nullptr);
   sigaction(SIGINT, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a line of the journal is lost, not the agent
+  signal(SIGXFSZ, SIG_IGN);  // a line of the journal is lost, but the agent continues
   RaiseFileLimit();  // a rank takes two descriptors, and no child process inherits the limit
   service::SilenceGrpc();
   bool keep = true;

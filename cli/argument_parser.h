@@ -13,7 +13,7 @@
 
 namespace rollcall {
 
-// What an option's value must be, in addition to its type.
+// Requirements on an option's value, in addition to its type.
 enum class Must : uint8_t { kBeAnything, kBePositive, kBeNonNegative, kExist, kBeDirectory };
 
 // Where an option's value is stored; a bool is a flag, and the options of a list may be repeated.
@@ -51,8 +51,8 @@ class ArgumentParser {
   void StopAtFirstPositional();
   // Printed below --help's list.
   void SetFooter(std::string text);
-  // `check` is called when all values are stored, after earlier ones. It returns what is wrong with
-  // the values of option `name`, or "".
+  // `check` is called when all values are stored, after the checks that were added before it. It
+  // returns the problem with the values of option `name`, or "".
   void AddCheck(std::string name, std::function<std::string()> check);
 
   // If a value is returned, the program must exit with it at once: kUsage after an error (explained

@@ -60,7 +60,7 @@ struct Choice {
   std::vector<std::string> why = {};  // messages for the user, one per line
 };
 
-// Explains why the process is in no job.
+// Explains why the process belongs to no job.
 std::string NoRankText(const ProcSource& proc, pid_t pid) {
   struct stat process {};
   if (stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) {
@@ -95,7 +95,7 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   if (fitting.size() == 1) return {.job = fitting.front()};
   if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
   if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
-  // All of them belong to the launcher with that pid, which names its jobs: the first job has
+  // All of them belong to the launcher with that pid, which names its jobs. The first job has
   // started the others (MPI_Comm_spawn).
   const bool spawned =
       pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
@@ -114,7 +114,7 @@ Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
   return none;
 }
 
-// Takes the stacks on this machine. If no job was chosen, `absent` says why.
+// Takes the stacks on this machine. If no job was chosen, `absent` contains the reason.
 HostStacks LookHere(const ProcSource& proc, const Choice& choice,
                     const attach::SampleOptions& options) {
   HostStacks host = {.host = HostName(), .taken_at_ns = Now(CLOCK_REALTIME)};
@@ -127,8 +127,8 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   return host;
 }
 
-// Reads the stacks of the one job that left cores in a directory. Empty, after lines on stderr, if
-// there is no job or more than one.
+// Reads the stacks of the single job that left cores in a directory. Empty, after lines on stderr,
+// if there is no job or more than one.
 std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
                                         const attach::FoundCores& found, bool integers) {
   for (const std::string& problem : found.problems) PrintLine(problem);
@@ -151,8 +151,8 @@ std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
   return host;
 }
 
-// The one job that has ranks on the hosts. Empty, after lines on stderr, if there is no job or more
-// than one.
+// The single job that has ranks on the hosts. Empty, after lines on stderr, if there is no job or
+// more than one.
 std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
   std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
   if (jobs.size() == 1) return std::move(jobs.front());
@@ -297,7 +297,7 @@ class AttachCommand {
     return job.has_value();
   }
 
-  // Reads the ranks' records and returns them if they say more than the stacks.
+  // Reads the ranks' records and returns them if they contain more than the stacks.
   std::optional<attach::Recorded> ReadWhatIsRecorded() {
     std::optional<attach::Recorded> recorded;
     if (choice_.job != nullptr) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);

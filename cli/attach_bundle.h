@@ -16,7 +16,7 @@ struct AttachBundle {
   bool sources = false;
 };
 
-// Reports on stderr what was written. Returns false, after a line on stderr, on failure.
+// Reports the written file on stderr. Returns false, after a line on stderr, on failure.
 bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStacks> hosts,
                        const attach::JudgedStacks& judged);
 

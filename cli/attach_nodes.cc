@@ -28,9 +28,9 @@ namespace {
 
 using attach::HostStacks;
 
-// A node's answer passes through shells, ssh and srun, which may print their own lines, mix the
-// lines of several nodes, and cut lines after 1,024 bytes. So each line of an answer is short and
-// begins with this word, the node's name, and a mark for its type.
+// A node's answer passes through shells, ssh and srun. They may print their own lines, mix the
+// lines of several nodes, and cut lines after 1,024 bytes. Each line of an answer is therefore
+// short and begins with this word, the node's name, and a mark for its type.
 constexpr std::string_view kWord = "rollcall-stacks";
 constexpr char kAlive = '~';
 constexpr char kWaits = '!';    // waits for the other nodes: WaitForOthers()
@@ -77,8 +77,8 @@ bool PrintText(const std::string& node, std::string_view text) {
   return true;
 }
 
-// Prints signs of life. If a line cannot be printed, the requester is gone: the process exits so
-// that it does not disturb the ranks any longer.
+// Prints signs of life. If a line cannot be printed, the requester is gone. The process then exits,
+// so that it no longer disturbs the ranks.
 class Heartbeat {
  public:
   explicit Heartbeat(const std::string& node)
@@ -104,7 +104,7 @@ class Heartbeat {
   std::thread thread_;
 };
 
-// The nodes' answers, by node name. All of it is untrusted.
+// The nodes' answers, by node name. All of them are untrusted.
 class Answers {
  public:
   // `timeout`: how long nodes that share one command wait for the remaining ones.
@@ -113,8 +113,8 @@ class Answers {
     for (const std::string& node : nodes) texts_[node];
   }
 
-  // Takes a line from the command of `node`, or, if that is empty, from the command of all nodes.
-  // Returns true if every node of the command waits, or is given up.
+  // Takes a line from the command of `node`. If `node` is empty, the line is from the command of
+  // all nodes. Returns true if every node of the command waits, or is given up.
   bool Take(const std::string& node, std::string_view line) {
     std::string_view rest = line;
     std::string name(Word(&rest) == kWord ? Word(&rest) : "");
@@ -143,7 +143,7 @@ class Answers {
            (!waiting_.empty() && Clock::now() - newest_ >= timeout_);
   }
 
-  // Takes a line of stderr, which may say why there is no answer.
+  // Takes a line of stderr, which may explain why there is no answer.
   void TakeError(const std::string& node, std::string_view line) {
     std::string shown = Show(node, line);
     if (!shown.empty()) shown_errors_[node] = std::move(shown);
@@ -311,7 +311,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::SampleSlurm(
                                       "--ntasks-per-node=1",
                                       "--mpi=none",
                                       "--input=all"};
-  // Unset the variables that would make it look like a rank.
+  // Unset the variables that would make the process look like a rank.
   command.emplace_back("env");
   for (const char* name : {"SLURM_PROCID", "SLURM_NTASKS"}) {
     command.emplace_back("-u");
@@ -364,7 +364,7 @@ int AttachNodes::Answer(const std::function<HostStacks()>& sample) const {
   }
   stacks.host = node;
   if (!together_) {
-    // Stacks taken at different times show the ranks of a running job in different calls.
+    // Stacks that are taken at different times show the ranks of a running job in different calls.
     stacks.ranks.clear();
     stacks.absent = "it did not receive the second request: does --rsh pass standard input on?";
   }

@@ -21,11 +21,11 @@ class AttachNodes {
   // until `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
 
-  // Ranks on other nodes are requested.
+  // Whether ranks on other nodes are requested.
   bool wanted() const { return !IsNode() && (!hosts_.empty() || slurm_job_ != 0); }
-  // This process was started on a node by another rollcall, and answers it.
+  // Whether another rollcall started this process on a node, to answer it.
   bool IsNode() const { return !node_.empty(); }
-  // On a node: only the ranks' records are requested.
+  // On a node: whether only the ranks' records are requested.
   bool WantsRecords() const { return records_; }
   // On a node: the ranks that are requested.
   attach::RankFilter Filter() const;

@@ -1,5 +1,5 @@
-// The ranks' own records of a job, for `rollcall attach`: on this machine, and on the nodes from
-// which other rollcall processes answer.
+// The records that the ranks of a job made themselves, for `rollcall attach`: on this machine, and
+// on the nodes from which other rollcall processes answer.
 #ifndef ROLLCALL_CLI_ATTACH_RECORDS_H_
 #define ROLLCALL_CLI_ATTACH_RECORDS_H_
 
@@ -20,8 +20,8 @@ namespace rollcall {
 std::optional<attach::Recorded> ReadRecords(const ProcSource& proc, const attach::FoundJob& job,
                                             bool ask_flight_recorder);
 
-// The same records as a bundle (HostStacks::records). Empty if there are none, or more than may be
-// sent.
+// The same records as a bundle (HostStacks::records). Empty if there are none, or if they are
+// larger than an answer may be.
 std::string PackRecords(const ProcSource& proc, const attach::FoundJob& job,
                         bool ask_flight_recorder);
 

@@ -29,13 +29,13 @@ class BundleOutput {
  public:
   explicit BundleOutput(BundleSettings settings) : settings_(std::move(settings)) {}
 
-  // Writes or replaces the file, and prints the result or the error on stderr. Only another hang
-  // replaces the bundle of a hang: later data, taken while the job is being ended, has less
-  // information. Does nothing if no bundle is requested, or if there is no finding.
+  // Writes or replaces the file, and prints the result or the error on stderr. The bundle of a hang
+  // is replaced only for another hang, because later data, taken while the job is being ended, has
+  // less information. Does nothing if no bundle is requested, or if there is no finding.
   void Write(const Report& report, const collect::Evidence& evidence);
   // The absolute path of the file; empty if none is written.
   std::string WrittenFile();
-  // Removes the file: the finding for which it was written is withdrawn.
+  // Removes the file, because the finding for which it was written is withdrawn.
   void Discard();
   // Lets a monitor call Write(), if a bundle is requested. This object must outlive the monitor.
   service::EvidenceOptions ForMonitor();

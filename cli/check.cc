@@ -1,7 +1,7 @@
 // rollcall check: runs a job until it ends or hangs, and judges it; for continuous integration.
 //
-// A report from while the job ran may have more than the one at its end, because rings overwrite
-// old records. So of the two reports, the one with more failing findings is used.
+// A report from while the job ran may contain more than the report at its end, because rings
+// overwrite old records. Of the two reports, the one with more failing findings is used.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -123,7 +123,8 @@ class Check {
     seen_ = Verdict{.trace = trace, .report = report, .diagnose = options_.watch.Times().Options()};
   }
 
-  // The newest diagnosis found the same, only later: it is the one that ends the job.
+  // The newest diagnosis found the same as before, at a later time. It is the diagnosis that ends
+  // the job.
   void SeeDue(const Report& report) {
     const std::lock_guard lock(mutex_);
     if (seen_) seen_->report.no_progress_ns = report.no_progress_ns;
@@ -132,7 +133,7 @@ class Check {
   UnrecordedJob::Options Unrecorded() {
     UnrecordedJob::Options options = UnrecordedOptions(options_.watch, job_);
     options.on_report = [this](const Trace& trace, const Report& report) {
-      // The job may go on for ever, and the report is printed at its end.
+      // The job may run forever, and the report is printed at its end only.
       for (const Finding& finding : report.findings) PrintLine("suspected: " + finding.title);
       const std::lock_guard lock(mutex_);
       stacks_ = Verdict{.trace = trace, .report = report};
@@ -166,7 +167,7 @@ class Check {
     return diagnose;
   }
 
-  // Chooses between the report from while the job ran and the one at its end.
+  // Chooses between the report from while the job ran and the report at its end.
   Verdict Judged(service::Monitor::Final* final, const WatchedJob::End& end) {
     const std::lock_guard lock(mutex_);
     if (seen_ && seen_->report.status == Report::Status::kHung) return std::move(*seen_);
@@ -203,7 +204,7 @@ class Check {
     const bool written = Show(verdict, judgement);
     for (const std::string& line : unused) PrintLine(line);
     job_.Close(end, judgement.Fails() && ranks_seen);
-    // Otherwise in the last line.
+    // In other cases the last line contains it.
     const bool failed = judgement.Fails() || end.exit_code != 0;
     const bool here = ranks_seen || end.by_rollcall || (failed && !what_ran.empty());
     if (here && !unrecorded.empty()) PrintLine(unrecorded);

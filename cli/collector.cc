@@ -51,11 +51,11 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
 }
 
 // A diagnosis of a large job allocates gigabytes, on a thread other than the main one. For such a
-// thread glibc extends the heap by one page per system call, returns all of it in between, and maps
-// new pages for each large block. It uses huge pages, and caches more than seven freed blocks of a
-// size per thread, only if GLIBC_TUNABLES says so at process start (glibc's manual, "Memory
-// Allocation Tunables"), so the process executes itself again. All this together saves half of the
-// collector's CPU time (docs/scale.md).
+// thread, glibc extends the heap by one page per system call, returns all of it in between, and
+// maps new pages for each large block. glibc uses huge pages, and caches more than seven freed
+// blocks of a size per thread, only if GLIBC_TUNABLES is set accordingly at process start (glibc's
+// manual, "Memory Allocation Tunables"). The process therefore executes itself again. All these
+// settings together save half of the collector's CPU time (docs/scale.md).
 void PrepareHeap(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, 16 << 20);
@@ -110,7 +110,7 @@ sigset_t BlockStopSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stop, number);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file of --output is incomplete
+  signal(SIGXFSZ, SIG_IGN);  // a file of --output is then incomplete
   return stop;
 }
 

@@ -1,5 +1,5 @@
-// rollcall doctor: checks whether this machine has what rollcall needs, and says how to fix what is
-// missing.
+// rollcall doctor: checks whether this machine has what rollcall needs, and prints how to fix what
+// is missing.
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <link.h>
@@ -104,7 +104,7 @@ void CheckMpi(Checklist* list) {
     const char* file;
     const char* name;
   };
-  // The libraries are opened in this process only: ranks load nothing more.
+  // The libraries are opened in this process only. Ranks load no additional library.
   constexpr Library kLibraries[] = {{"libmpi.so.40", "Open MPI 3 to 5"},
                                     {"libmpich.so.12", "MPICH ABI"},
                                     {"libmpi.so.12", "MPICH ABI (Intel MPI, Cray)"},

@@ -82,8 +82,8 @@ unsigned LaunchersDescriptor() {
   return fd > 2 && fd < INT_MAX ? static_cast<unsigned>(fd) : 0;
 }
 
-// Closes the program's descriptors in this process, except one: Hydra sends SIGKILL to all
-// processes that it started as soon as a rank's connection closes, which would end this process
+// Closes the program's descriptors in this process, except the launcher's. Hydra sends SIGKILL to
+// all processes that it started as soon as a rank's connection closes. That would end this process
 // before it has recorded how the rank ended.
 void CloseDescriptors() {
   const int null = open("/dev/null", O_RDWR);
@@ -106,9 +106,9 @@ bool AsksToStop(int signal) {
 }
 
 // Whether the signal that ended the child was sent to this process as well, as launchers send it to
-// a whole process group (Slurm's scancel: killpg()): the child may end of it before this process
-// gets it. Does not return if that signal is SIGKILL: a kill that this process reports was for the
-// child alone.
+// a whole process group (Slurm's scancel: killpg()). The child may end by it before this process
+// gets it. If the signal is SIGKILL and was sent to this process as well, this function does not
+// return. A kill that this process reports was therefore sent to the child alone.
 bool GotTheSameSignal(int status) {
   if (!WIFSIGNALED(status)) return false;
   if (!AsksToStop(WTERMSIG(status)) && WTERMSIG(status) != SIGKILL) return false;
@@ -120,7 +120,7 @@ bool GotTheSameSignal(int status) {
 }
 
 // Forwards signals until the child ends. The terminal sends its signals (SI_KERNEL) to the whole
-// process group, and so to the child as well.
+// process group, which includes the child.
 Seen WaitForEnd(pid_t child, const sigset_t& all) {
   Seen seen;
   for (;;) {
@@ -140,7 +140,8 @@ Seen WaitForEnd(pid_t child, const sigset_t& all) {
     int status = 0;
     while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
       if (WIFSTOPPED(status)) {
-        // The process that waits for this one sees it stop, as it would have seen the program stop.
+        // The process that waits for this one sees this one stop, as it would have seen the program
+        // stop.
         raise(SIGSTOP);
         kill(child, SIGCONT);
         continue;

@@ -76,13 +76,14 @@ int Main(int argc, char** argv) {
   return command->function(argc - 1, argv + 1);
 }
 
-// A file that gets the number of a closed standard stream would be written to instead of it. The
-// programs that are started from here find the stream closed, as it was.
+// Opens standard streams that are closed. Otherwise another file could get the number of a closed
+// stream and be written to instead of the stream. Programs that are started from here find the
+// stream closed, as it was.
 void OpenClosedStreams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     const int flags = fcntl(fd, F_GETFD);
-    // What was passed to this program cannot be FD_CLOEXEC. gRPC 1.51 opens an eventfd before
-    // main(), to see whether there are any, and does not close it.
+    // A descriptor that was passed to this program cannot be FD_CLOEXEC. gRPC 1.51 opens an eventfd
+    // before main(), to detect whether eventfds are supported, and does not close it.
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || null == fd) continue;

@@ -51,7 +51,7 @@ class Outputs {
   bool Write(const Subject& subject) const;
 
  private:
-  // Fills list_ from the parsed options. Returns what is wrong with them, or "".
+  // Fills list_ from the parsed options. Returns the problem with the options, or "".
   std::string Choose(bool standard_output_is_ours);
 
   std::vector<std::string> texts_;

@@ -31,7 +31,7 @@ int Print(const Shown& shown) {
 }
 
 // Shows the stacks that `rollcall attach` took; there are no recorded calls. `rank` -1: all ranks,
-// or those in `only`.
+// or the ranks in `only`.
 int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& only) {
   std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;

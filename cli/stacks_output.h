@@ -12,7 +12,7 @@
 
 namespace rollcall {
 
-// Judges the stacks of the one job that was loaded. Empty, after lines on stderr, if there is no
+// Judges the stacks of the single job that was loaded. Empty, after lines on stderr, if there is no
 // job or more than one.
 std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded);
 
@@ -21,7 +21,7 @@ std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded);
 void PrintTree(const Trace& trace, bool full);
 
 // Prints the report, the stack tree and the variables to standard output, unless an output goes
-// there; and writes the outputs. If `records` is not null, the report is the one of the ranks'
+// there. Also writes the outputs. If `records` is not null, the report is the report of the ranks'
 // records. Returns the exit code.
 int PrintStacks(const attach::JudgedStacks& judged, const Outputs& outputs, TextOptions text,
                 const attach::Recorded* records = nullptr);

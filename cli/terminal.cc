@@ -93,7 +93,8 @@ std::unique_ptr<Terminal> Terminal::Open(std::string* problem) {
     return nullptr;
   }
   setlocale(LC_CTYPE, "");
-  // As over ssh that does not pass the locale on: terminals are UTF-8 nevertheless.
+  // The locale may be missing, for example over ssh that does not pass it on. Terminals are UTF-8
+  // nevertheless.
   if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) setlocale(LC_CTYPE, "C.UTF-8");
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     *problem = "the terminal is unknown: TERM names none; --once prints one state";

@@ -28,8 +28,8 @@ enum class Key : int {
 // There is one at a time. The caller must not write to stdout while it exists.
 class Terminal {
  public:
-  // Takes over the terminal of stdin and stdout. Null, and why, if it cannot: no terminal, or an
-  // unknown one.
+  // Takes over the terminal of stdin and stdout. Null, with the reason in `problem`, if it cannot:
+  // there is no terminal, or an unknown one.
   static std::unique_ptr<Terminal> Open(std::string* problem);
   // Gives the terminal back as it was.
   ~Terminal();
@@ -43,7 +43,7 @@ class Terminal {
   int Take();
   // After SIGWINCH.
   void Resize();
-  // Stops this process, for SIGTSTP; returns when it goes on.
+  // Stops this process, for SIGTSTP. Returns when the process continues.
   void Suspend();
 
  private:

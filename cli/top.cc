@@ -1,4 +1,4 @@
-// rollcall top: shows a running job, from what its collector has.
+// rollcall top: shows a running job, from the data of its collector.
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
@@ -262,8 +262,8 @@ class Screen {
   std::optional<int> exit_;
 };
 
-// Blocks the signals that the screen reads from the descriptor, before any other thread exists: one
-// that ended the process at once would leave the terminal as it is.
+// Blocks the signals that the screen reads from the descriptor, before any other thread exists. A
+// signal that ended the process at once would not restore the terminal.
 UniqueFd TakeSignals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -29,26 +29,27 @@ using attach::FoundJob;
 using attach::JobRank;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-// Between two looks for the ranks. A short job must be seen, too.
+// Time between two searches for the ranks. A short job must be found, too.
 constexpr int64_t kEarlyNs = 500'000'000;
 constexpr int64_t kEarlyUntilNs = 20 * kSecondNs;
 constexpr int64_t kLateNs = 5 * kSecondNs;
 // Between the two samples of a rank, as of `rollcall attach`: at first, and to confirm a finding.
 constexpr int64_t kBetweenNs = kSecondNs;
 constexpr int64_t kConfirmNs = 5 * kSecondNs;
-// Up to this many times --stall-after pass between two stacks of a rank that uses the CPU.
+// At most this many times --stall-after pass between two stacks of a rank that uses the CPU.
 constexpr int64_t kMostStalls = 16;
-// A look for the ranks reads all of this user's processes: it takes one part of the time.
+// A search for the ranks reads all of this user's processes. It takes at most this fraction (one
+// part in N) of the time.
 constexpr int64_t kPartOfTime = 20;
-// A rank that uses less of the CPU waits, and one that uses more polls or computes; in between it
-// does both, and moves (as ActivityLevel).
+// A rank that uses less of the CPU than kWaiting waits. A rank that uses more than kSpinning polls
+// or computes. A rank in between does both, and moves (as ActivityLevel).
 constexpr double kWaiting = 0.02;
 constexpr double kSpinning = 0.8;
 
 std::string Directory(pid_t pid) { return fmt::format("/proc/{}", pid); }
 
-// The time for which the rank has run, or wanted to: its threads on a CPU, and its main thread
-// ready while others ran. Empty if it has ended.
+// The time for which the rank has run, or was ready to run: the time of its threads on a CPU, and
+// the time for which its main thread was ready while others ran. Empty if the rank has ended.
 std::optional<double> BusySeconds(const ProcSource& proc, const JobRank& rank) {
   if (ProcessStartTicks(rank.pid) != rank.start_ticks) return std::nullopt;
   const std::optional<ThreadTimes> main = ReadThreadTimes(proc, rank.pid, rank.pid);
@@ -137,7 +138,7 @@ bool UnrecordedJob::IsOurs(const FoundJob& job) const {
   });
 }
 
-// If the launcher has started several jobs, none of them: they may follow each other.
+// If the launcher has started several jobs, none of them is used: they may follow each other.
 void UnrecordedJob::Find() {
   std::vector<FoundJob> jobs = attach::FindJobs(proc_, geteuid()).jobs;
   std::erase_if(jobs, [this](const FoundJob& job) { return !IsOurs(job); });
@@ -219,7 +220,7 @@ attach::JudgedStacks UnrecordedJob::JudgeStacks(int64_t between_ns) {
 
 void UnrecordedJob::TakeStacks() {
   Find();
-  if (job_.ranks.empty()) return;  // the job ends, or starts the next one
+  if (job_.ranks.empty()) return;  // the job ends, or starts the next job
   attach::JudgedStacks judged = JudgeStacks(kBetweenNs);
   if (Hangs(judged.report)) judged = JudgeStacks(kConfirmNs);
   if (options_.interrupted() || !Sleep(0)) return;  // the ranks were ending

@@ -1,4 +1,5 @@
-// A job of which no rank records its calls: what its ranks on this node are, and where they stand.
+// A job of which no rank records its calls: identifies its ranks on this node and detects that they
+// stand still.
 #ifndef ROLLCALL_CLI_UNRECORDED_JOB_H_
 #define ROLLCALL_CLI_UNRECORDED_JOB_H_
 
@@ -23,11 +24,11 @@ namespace rollcall {
 inline constexpr const char* kStacksWithdrawn =
     "the ranks moved again; the verdict above is withdrawn";
 
-// Looks for the ranks on a thread of its own, until one records. Reads /proc only, and stops no
-// process, until each rank has used no CPU time, or all it could, for `stall_after_ns`. Then it
-// takes their stacks, as `rollcall attach` does, and again with longer and longer times between (a
-// rank that computes looks like one that polls). What it finds is *suspected*, and is no reason to
-// end a job.
+// Searches for the ranks on a thread of its own, until a rank records. At first it only reads /proc
+// and stops no process. When each rank has used no CPU time, or all that it could, for
+// `stall_after_ns`, it takes their stacks, as `rollcall attach` does. It takes them again after
+// longer and longer times, because a rank that computes looks like a rank that polls. Its findings
+// are *suspected*, and are no reason to end a job.
 class UnrecordedJob {
  public:
   using OnReport = std::function<void(const Trace&, const Report&)>;
@@ -39,7 +40,7 @@ class UnrecordedJob {
     bool take_stacks = true;
     std::function<bool()> recorded;     // thread-safe: some rank records
     std::function<bool()> interrupted;  // thread-safe: the job is being ended
-    // On any thread: the ranks stand still, or another report says it, and they moved again.
+    // Called on any thread. on_report: the ranks stand still. on_withdrawal: they moved again.
     OnReport on_report;
     OnReport on_withdrawal;
   };
@@ -48,28 +49,28 @@ class UnrecordedJob {
   UnrecordedJob(const UnrecordedJob&) = delete;
   UnrecordedJob& operator=(const UnrecordedJob&) = delete;
 
-  // Thread-safe. Takes the stacks now, if no rank records, before the job is ended: the newest
+  // Thread-safe. If no rank records, takes the stacks now, before the job is ended. The newest
   // report is then of this moment. Takes seconds.
   void Look();
-  // Thread-safe. After rollcall has ended the job: ends the ranks that the launcher has left
-  // behind.
+  // Thread-safe. Call after rollcall has ended the job: ends the ranks that the launcher has left
+  // running.
   void KillRanks();
   // Ends the thread. Call it before the functions below.
   void Stop();
   // "4 ranks of torchrun (PyTorch 1.13): they made no call that rollcall records"; empty if no rank
   // was seen.
   std::string Text() const;
-  // All ranks that were seen run PyTorch, and would have recorded calls of MPI and NCCL: there were
-  // none.
+  // Whether all ranks that were seen run PyTorch and have made no calls of MPI and NCCL, which they
+  // would have recorded.
   bool made_no_calls() const { return seen_ && seen_->made_no_calls; }
-  // A report has been given and not withdrawn.
+  // Whether a report has been given and not withdrawn.
   bool stands_still() const { return !reported_.empty(); }
 
  private:
   struct Seen {
     size_t ranks = 0;
     std::string library = {};  // "PyTorch 1.13"
-    std::string why = {};      // none of them records
+    std::string why = {};      // why none of them records
     bool made_no_calls = false;
   };
 
@@ -80,7 +81,7 @@ class UnrecordedJob {
   attach::JudgedStacks JudgeStacks(int64_t between_ns);
   bool IsOurs(const attach::FoundJob& job) const;
   Seen Describe(const attach::FoundJob& job) const;
-  // Waits; false: until Stop().
+  // Waits for `ns`. False: waited until Stop().
   bool Sleep(int64_t ns);
 
   const Options options_;

@@ -9,11 +9,11 @@
 namespace rollcall {
 
 // Adds --stall-after, --idle-after, --kill-after, --dir, --listen, --keep, --no-stacks, --data,
-// --data-scope and the command after --.
-// `settings` must outlive Parse().
+// --data-scope and the command after --. `settings` must outlive Parse().
 void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings);
 
-// For a job that was started, which must outlive it. The callbacks for reports are the caller's.
+// For a job that was started, which must outlive the options. The caller sets the callbacks for
+// reports.
 UnrecordedJob::Options UnrecordedOptions(const WatchSettings& settings, const WatchedJob& job);
 
 }  // namespace rollcall
