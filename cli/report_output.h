@@ -36,8 +36,8 @@ class ReportOutput {
   };
   explicit ReportOutput(Options options);
 
-  // Writes the report to stderr with one write, so that lines of the job are not mixed in, and to
-  // the files. `job_ended`: see DiagnoseOptions.
+  // Writes the report to stderr with one write, so that lines of the job are not mixed in. Also
+  // writes it to the files. `job_ended`: see DiagnoseOptions.
   void Print(const Trace& trace, const Report& report, bool job_ended);
   // The newest report in the format json; empty before the first report.
   std::string Json();

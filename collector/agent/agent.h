@@ -76,7 +76,7 @@ class Agent {
   bool shut_down_keeps() const { return shut_down_keeps_; }
   // Whether the agent is connected to a collector.
   bool connected() const { return connection_ != 0; }
-  // Number of processes ever seen, and number of those that still live.
+  // Number of processes ever seen, and number of processes that still live.
   size_t seen() const { return processes_.size(); }
   size_t alive() const;
   // The whole job was asked to stop, by rollcall itself or by the user through rollcall. Deaths

@@ -64,7 +64,7 @@ class AggregatingTransport : public agent::Transport, private service::AgentHand
   // All messages that the collector sent on earlier connections have been received. A shutdown is
   // often the last of them, and agents that were refused before it would miss it.
   uint64_t received_until_ = 0;
-  bool shut_down_ = false;  // the agents have been told; none is refused any more
+  bool shut_down_ = false;  // the agents have got the shutdown; none is refused any more
   uint64_t next_agent_ = 1;
   std::map<uint64_t, std::shared_ptr<service::AgentLink>> agents_;
   std::deque<rpc::FromAgent> queue_;

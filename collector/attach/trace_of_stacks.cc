@@ -296,7 +296,7 @@ class Builder {
       thread = sample.threads.empty() ? nullptr : &sample.threads.front();
       if (thread != nullptr) place->meaning = MeaningOf(FramesOf(*thread));
     } else if (place->meaning.meaning == FrameMeaning::kExit && place->meaning.call == "abort") {
-      place->fault = "abort()";  // its own, not that of a watchdog's thread
+      place->fault = "abort()";  // called by this thread, not by a watchdog's thread
     }
     place->gone = !place->fault.empty();
     if (thread != nullptr && !thread->frames.empty()) {

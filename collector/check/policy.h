@@ -21,9 +21,10 @@ struct Policy {
 // commas; "none" for no kind. Returns false, with the reason in `problem`, for any other text.
 bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::string* problem);
 
-// A finding counts if its kind is among those to fail on, no baseline entry matches, and it is
-// likely or proven, or has stopped the job. Other findings are reported and do not fail a build.
-// `unused` receives a message for each baseline entry that matched nothing.
+// A finding counts if three conditions hold: its kind is among the kinds to fail on; no baseline
+// entry matches; and it is likely or proven, or has stopped the job. Other findings are reported
+// and do not fail a build. `unused` receives a message for each baseline entry that matched
+// nothing.
 std::vector<Ruling> Judge(const Report& report, const Policy& policy,
                           std::vector<std::string>* unused);
 

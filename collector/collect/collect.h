@@ -14,7 +14,7 @@ namespace rollcall::collect {
 
 struct CollectOptions {
   std::string rollcall_version;
-  // Keep the source lines that a report may show: those around the user's frames.
+  // Keep the source lines that a report may show: the lines around the user's frames.
   bool sources = false;
   // Used if no rank of the job is alive on this machine.
   Variables environment = {};

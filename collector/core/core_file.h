@@ -48,7 +48,7 @@ struct CoreFile {
   std::vector<CoreSegment> segments;  // by start, disjoint
   std::vector<CoreMapping> mappings;  // by start, disjoint
   std::vector<CoreThread> threads;    // the main thread first
-  size_t threads_left_out = 0;        // beyond kMaxCoreThreads
+  size_t threads_left_out = 0;        // the thread that got the signal and wrote the core
   pid_t signaled_thread = 0;          // the one that wrote the core: it got the signal
 
   pid_t pid = 0;

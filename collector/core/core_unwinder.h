@@ -30,7 +30,7 @@ struct CoreStack {
 
 struct CoreStacks {
   std::vector<CoreStack>
-      threads;        // one for each of CoreFile::threads; those not reached: no frames
+      threads;        // one for each of CoreFile::threads; without frames if not reached
   std::string error;  // why libunwind did not finish: killed by a signal, or out of time
 };
 

@@ -15,7 +15,7 @@ struct Meeting {
   std::vector<uint32_t> calls;  // indices
   size_t wanted = 0;
   size_t lost = 0;            // members whose call is no longer recorded
-  size_t ready = 0;           // lost calls, and those that are done or first in their stream
+  size_t ready = 0;           // lost calls, and calls that are done or first in their stream
   bool fits = true;           // all of them are calls of one kind
   bool contradicted = false;  // a host still waits for it
 };

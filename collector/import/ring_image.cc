@@ -232,7 +232,7 @@ class ImageTaker {
         const uint64_t first = std::min(thread.ring_first[kind], pool);
         const uint64_t slots = thread.ring_slots[kind];
         const uint64_t kept = all ? slots : KeptSlots(slots, head);
-        // A damaged table may claim slots that do not exist: no room is made for those.
+        // A damaged table may claim slots that do not exist. No room is made for such slots.
         const uint64_t there = std::min({kept, pool - first, pool - used});
         const uint64_t place = all ? first : used;
         for (uint64_t n = head - std::min(head, kept); n < head;) {

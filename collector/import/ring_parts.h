@@ -103,7 +103,7 @@ class RingReferences {
   Interner& interner_;
   PythonImport python_;
   uint64_t path_words_read_ = 0;
-  // by word index, and that of the outer path
+  // by the indices of the word and of the outer path
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> paths_;
   std::vector<uint32_t> modules_;  // by number
   std::unordered_map<uint16_t, uint32_t> datatypes_;

@@ -78,7 +78,7 @@ struct RingSnapshot {
   uint64_t path_words_at = 0;                  // where they begin in the file, for messages
   std::array<uint64_t, kSectionKinds> lost{};  // by SectionKind: elements that did not fit
   uint64_t unreadable = 0;       // torn or damaged elements of all tables and rings, except for
-  uint64_t data_unreadable = 0;  // those of the two tables of data, on which no hang depends
+  uint64_t data_unreadable = 0;  // of the two tables of data, on which no hang depends
   std::vector<Problem> problems;
 
   // Whether a StringRef refers to a complete string.

@@ -50,7 +50,7 @@ struct LiveStackOptions {
   pid_t tid = 0;  // 0: all threads
   size_t max_threads = 128;
   size_t max_frames = 256;
-  std::chrono::milliseconds deadline{500};  // for all threads; unreached ones say so in `detail`
+  std::chrono::milliseconds deadline{500};  // for all threads; `detail` names unreached ones
   // Time for a thread to stop. One that does not is in an uninterruptible wait.
   std::chrono::milliseconds stop_deadline{50};
   // Never stop a thread, even if stacks stay incomplete.

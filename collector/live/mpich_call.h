@@ -1,7 +1,7 @@
 // Reads from MPICH's own objects what a thread's current call waits for. An object begins with its
 // handle, which encodes its kind, and its reference count (MPIR_OBJECT_HEADER,
 // src/include/mpir_objects.h). The fields of a communicator are located by their mutual relations.
-// What cannot be verified stays unknown.
+// Data that cannot be verified stays unknown.
 #ifndef ROLLCALL_COLLECTOR_LIVE_MPICH_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_MPICH_CALL_H_
 

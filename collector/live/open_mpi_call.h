@@ -1,7 +1,7 @@
 // Reads from Open MPI's own objects what a thread's current call waits for. Objects point to their
 // class (opal/class/opal_object.h), and the classes are exported. The fields of an object are
-// located by their expected content, not by the layout of a version. What cannot be verified stays
-// unknown.
+// located by their expected content, not by the layout of a version. Data that cannot be verified
+// stays unknown.
 #ifndef ROLLCALL_COLLECTOR_LIVE_OPEN_MPI_CALL_H_
 #define ROLLCALL_COLLECTOR_LIVE_OPEN_MPI_CALL_H_
 

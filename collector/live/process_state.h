@@ -57,7 +57,7 @@ struct ProcessState {
   pid_t tracer_pid = 0;  // of the debugger that holds it; 0: none
   std::string name;
   RunState state = RunState::kUnknown;  // of the main thread, which may end before the others
-  uint64_t user_ns = 0;                 // of all threads, also of those that ended
+  uint64_t user_ns = 0;                 // of all threads, including threads that have ended
   uint64_t system_ns = 0;
   // pid and start time together identify a process until the next boot.
   uint64_t start_ticks = 0;

@@ -32,7 +32,7 @@ struct PythonInterpreter {
 enum class PythonPresence : uint8_t {
   kAbsent,
   kKnown,
-  kUnknown,  // an interpreter of unknown layout; `*why` tells the reason
+  kUnknown,  // an interpreter of unknown layout; `*why` is the reason
 };
 
 // Searches the process's modules: libpython, python and, if extension modules are loaded, the
@@ -53,7 +53,7 @@ struct PythonThread {
 
 struct PythonThreads {
   uint64_t main_pthread = 0;          // of the thread that initialised Python; 0 if unknown
-  std::vector<PythonThread> threads;  // those of sub-interpreters before the main one's
+  std::vector<PythonThread> threads;  // threads of sub-interpreters come first
   std::string problem;                // why threads may be missing; empty if all were read
 };
 

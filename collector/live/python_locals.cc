@@ -41,7 +41,7 @@ struct SlotCode {
   bool optimized = false;
   std::vector<uint64_t> names;   // variables' names (str objects), of the first kMaxPythonSlots
   std::vector<bool> cells;       // whether the slot holds a cell
-  uint64_t slots = 0;            // including those of the value stack
+  uint64_t slots = 0;            // including the slots of the value stack
   std::vector<uint64_t> stored;  // names that a module stores, sorted; read on demand
   bool stored_read = false;
 };

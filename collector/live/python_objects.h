@@ -33,7 +33,7 @@ T PythonField(const unsigned char* bytes, uint32_t offset) {
 // The first bytes of an object.
 struct PythonObject {
   uint64_t type = 0;
-  size_t size = 0;  // bytes that could be read; some may lie behind the object
+  size_t size = 0;  // bytes that could be read; some may be after the object
   std::array<unsigned char, kPythonHeaderBytes + 48> bytes{};
 };
 

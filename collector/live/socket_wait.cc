@@ -358,7 +358,7 @@ ProcessSockets::Peer ProcessSockets::OwnerOf(uint64_t inode) const {
 
 ProcessSockets::Peer ProcessSockets::PeerOf(uint64_t inode) const {
   const auto found = sockets_.find(inode);
-  if (found == sockets_.end()) return Peer::kUnknown;  // datagrams, say: anybody may send one
+  if (found == sockets_.end()) return Peer::kUnknown;  // datagrams come from any process
   const Socket& socket = found->second;
   if (socket.listens) return Peer::kAnybody;
   if (socket.local.empty()) return OwnerOf(socket.peer);

@@ -35,10 +35,10 @@ struct FindingState {
   Certainty certainty = Certainty::kInconclusive;
   std::string title;
   size_t waiting_ranks = 0;
-  // The other members are set if the finding says that the job hangs, or that ranks are idle.
+  // The other members are set if the finding reports that the job hangs, or that ranks are idle.
   bool hangs = false;
   bool idle = false;
-  std::vector<Rank> waiting;   // the ranks that it says wait
+  std::vector<Rank> waiting;   // the ranks that it reports as waiting
   int64_t still_since_ns = 0;  // the last record entered or completed by a rank of the finding
   bool computes = false;       // one of them is outside every call and uses the processor
   bool cpu_known = true;       // of each culprit
@@ -68,11 +68,11 @@ struct Movement {
 // Findings that are void.
 struct Withdrawal {
   std::vector<std::string> keys;
-  std::vector<VerdictKind> kinds;  // of the findings that said that the job hangs
+  std::vector<VerdictKind> kinds;  // of the findings that reported a hang
   // The ranks that moved; ascending. Empty: only findings of idle ranks are void, and the user need
   // not be informed.
   std::vector<int32_t> ranks;
-  bool all = false;  // no reported finding that still holds says that the job hangs
+  bool all = false;  // no reported finding that still holds reports a hang
 
   // "ranks 0,1 moved again; the verdict above is withdrawn"
   std::string Text() const;

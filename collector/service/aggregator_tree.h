@@ -48,7 +48,7 @@ class AggregatorTree {
  private:
   struct Aggregator {
     std::string address;          // empty: it has been asked
-    std::set<uint64_t> assigned;  // ids of agents that were told to connect to it and have not yet
+    std::set<uint64_t> assigned;  // ids of agents that are on their way to it
     size_t attached = 0;
     size_t missed = 0;  // agents in a row that could not reach it
     bool open() const { return !address.empty() && load() < kFanOut && missed < kMaxMissed; }
@@ -67,8 +67,8 @@ class AggregatorTree {
   const size_t max_direct_;
   std::map<uint64_t, Agent> agents_;
   size_t direct_ = 0;           // of them
-  std::set<uint64_t> movable_;  // direct agents that may be told to connect elsewhere
-  std::set<uint64_t> leaving_;  // direct agents that were told to connect elsewhere
+  std::set<uint64_t> movable_;  // direct agents that may be sent to an aggregator
+  std::set<uint64_t> leaving_;  // direct agents that were sent to an aggregator
   std::map<uint64_t, Aggregator> aggregators_;
   std::map<uint64_t, uint64_t> assigned_;  // aggregator by agent id
 };

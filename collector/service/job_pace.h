@@ -45,10 +45,10 @@ class JobPace {
   // call.
   struct Lateness {
     uint32_t samples = 0;
-    uint32_t late = 0;     // of them; one that is late now is not included
-    int64_t total_ns = 0;  // over those that were late
+    uint32_t late = 0;     // of `samples`; a present lateness is not included
+    int64_t total_ns = 0;  // of all `late`
     int64_t most_ns = 0;
-    int64_t now_ns = 0;  // of one that is late now; 0: it is not
+    int64_t now_ns = 0;  // of the present lateness; 0: the rank is not late now
   };
 
   // Call after the state has handled these digests, which came in one message at `now_ns`.

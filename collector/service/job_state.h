@@ -147,7 +147,7 @@ class JobState {
   std::unordered_map<uint64_t, std::map<uint64_t, Seen>> marks_;  // by key, by sequence
   // By process: keys of communicators and numbers of calls with NaN or infinity.
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> non_finite_;
-  uint64_t mismatches_ = 0;  // fingerprint of those found; 0 if none
+  uint64_t mismatches_ = 0;  // fingerprint of the mismatches found; 0 if none
   std::atomic<bool> ever_started_ = false;
   std::atomic<int64_t> inside_start_ = 0;  // processes with Process::inside_start
 };

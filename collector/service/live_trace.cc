@@ -34,7 +34,7 @@ struct LiveTraceBuilder::Draft {
   RingTraceBuilder builder;
   // processes of the trace that were alive when their images were taken
   std::vector<uint32_t> alive;
-  std::vector<uint32_t> ended;  // those of them that have ended since
+  std::vector<uint32_t> ended;  // of `alive`: processes that have ended since
   // Only if evidence is kept:
   uint64_t bytes_left = 0;                           // for images
   std::map<uint64_t, std::vector<uint8_t>> images;   // by ring id

@@ -59,7 +59,7 @@ class LiveTraceBuilder {
   using Journals = std::map<uint64_t, std::shared_ptr<const NodeJournal>>;  // by agent
   struct Draft;
 
-  // The activity of each process whose digest says that it is quiet.
+  // The activity of each process that is quiet by its digest.
   std::unordered_map<uint64_t, uint64_t> QuietProcesses() const;
   Observed Observe(uint64_t id, const IncomingRing& image);
   void AddRings(const Journals& journals, const std::unordered_map<uint64_t, uint64_t>& quiet,

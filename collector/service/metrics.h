@@ -32,7 +32,7 @@ class Metrics {
   // State that the monitor adds.
   struct MonitorState {
     size_t agents = 0;          // connected
-    size_t relayed_agents = 0;  // of them, those that attach to an aggregator
+    size_t relayed_agents = 0;  // of `agents`: attached to an aggregator
     bool suspected = false;
     std::map<std::pair<VerdictKind, Certainty>, size_t> findings;
   };

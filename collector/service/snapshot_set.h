@@ -81,9 +81,9 @@ class SnapshotSet {
       bool damaged = false;            // there are no bytes
     };
     explicit Reader(const SnapshotSet& set) : set_(set), answer_(set.answers_.begin()) {}
-    // Returns each of images() once, those of the newest request first: among processes that did
-    // the same, the diagnosis examines the first, and the newest request asked for the most
-    // records.
+    // Returns each of images() once, the images of the newest request first. The newest request
+    // asked for the most records, and among processes that made the same calls, the diagnosis
+    // examines the first one.
     std::optional<Image> Next();
 
    private:

@@ -32,7 +32,7 @@ class SymbolTable {
     uint64_t start;
     uint64_t end;
     const char* name;
-    uint8_t rank;  // lower is preferred among those at one address
+    uint8_t rank;  // of the symbols at one address, the lowest is preferred
   };
   std::vector<Symbol> symbols_;  // by (start, rank); one for each start
 };

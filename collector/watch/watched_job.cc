@@ -342,7 +342,7 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
       const bool ended = end_begun_ns_ != 0;
       // Another process killed the launcher, and the launcher's ranks end with it.
       if (WIFSIGNALED(*status) && !ended) NoteInterrupted(/*by_rollcall=*/false);
-      // Kills ranks that the launcher left behind; by pidfd, so never another process.
+      // Kills ranks that the launcher has left running; by pidfd, so never another process.
       if (ended) {
         agent_->Post([](agent::Agent& agent) { agent.SignalAll(SIGKILL); });
       }

@@ -420,7 +420,7 @@ Trace FlightTraceBuilder::Finish() {
       if (counters.first_open == 0) {
         member.completed = std::min(member.entered, completed);
       } else if (completed < member.completed) {
-        // Newer entries have overwritten those of open operations.
+        // Newer entries have overwritten the entries of open operations.
         member.completed = completed;
         Process& process = trace_.processes[member.process];
         if (process.table_overflows++ == 0) {
