@@ -88,10 +88,10 @@ class Agent {
   // the run directory, so that it outlasts the agent. Returns the number of rings that could not be
   // copied.
   //
-  // RunOnce() copies memfds earlier, a few at a time, unless the copy would be the same: when the
-  // collector requests rings (each at most every ten seconds), when a process has died, when a hang
-  // is reported, and when the job is interrupted. It also copies the ring of each process that has
-  // ended.
+  // RunOnce() copies memfds earlier, a few at a time. It copies the rings that have changed when
+  // the collector requests rings (each ring at most every ten seconds), when a process has died,
+  // when a hang is reported, and when the job is interrupted. It also copies the ring of each
+  // process that has ended.
   size_t PreserveRings();
   const std::vector<std::string>& problems() const { return problems_; }
   // Number of processes that could not record, by reason.

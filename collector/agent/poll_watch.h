@@ -21,9 +21,9 @@ struct PollSample {
 
 // A thread polls tightly while every second of one streak contains a poll and next to no CPU time
 // is spent between the polls. An example is a loop around MPI_Test, with or without a sleep or
-// yield in it. The CPU time is low enough if it is at most 5% in all; or if the time outside of the
-// polls is at most 25%, or at most a microsecond per poll (a loop in Python needs this much). A
-// thread that computes between its polls uses more.
+// yield in it. The CPU time is low enough if it is at most 5% in all. It is also low enough if the
+// CPU time outside of the polls is at most 25%, or at most a microsecond per poll (a loop in Python
+// needs this much). A thread that computes between its polls uses more.
 //
 // On a busy machine, a loop of a thousand polls and some work may take minutes. The thread spends
 // most of them waiting for a processor. This time is not counted, up to half of the total: waiting

@@ -49,10 +49,10 @@ struct HostWait {
   uint32_t thread = 0;  // index into Process::threads
 };
 
-// For processes with `device`, sets open_requests (oldest first; among those at the heads of
-// several streams that lack no member, the same one first everywhere), the end of operations that
-// count as complete (end_ns; kNoTime for the others), and Member::completed. Requires joined
-// communicators. Linear in the calls.
+// Sets, for processes with `device`: open_requests, the end of operations that count as complete
+// (end_ns; kNoTime for the others), and Member::completed. open_requests are sorted by age, the
+// oldest first. Launches at the heads of several streams that lack no member are the exception: the
+// same launch comes first on all processes. Requires joined communicators. Linear in the calls.
 void SimulateStreams(std::vector<DeviceCall> calls, const std::vector<HostWait>& waits,
                      Trace* trace);
 

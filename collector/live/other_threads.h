@@ -33,11 +33,11 @@ class ThreadEvidence {
 };
 
 // Compares two states of one process, the second read after the first. A thread waits for another
-// thread of its process if it was in the same futex(2) wait without timeout in both states, without
-// having run in between, and the futex is private (mutex, condition variable, semaphore) or holds
-// the thread id of another thread (pthread_join(3)). Such a thread did not run at the moment
-// between the two readings. A runtime's own thread (StartsOwnThreads() of runtime_modules.h) makes
-// none of the application's calls.
+// thread of its process if three conditions hold. It was in the same futex(2) wait without timeout
+// in both states. It did not run in between. The futex is private (mutex, condition variable,
+// semaphore), or holds the thread id of another thread (pthread_join(3)). Such a thread did not run
+// at the moment between the two readings. A runtime's own thread (StartsOwnThreads() of
+// runtime_modules.h) makes none of the application's calls.
 OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& second,
                                const CallingThreads& threads, ThreadEvidence* evidence);
 

@@ -31,10 +31,10 @@ struct PythonLocals {
   //
   // If the interpreter does not show the depth of the value stack (python_layout.h, StackTop),
   // slots above its top may refer to freed objects. In this case only iterators are read among the
-  // objects on the stack; other changes on the stack show as another object in the slot. If another
-  // thread reuses the memory of an iterator that a slot above the top refers to, the digest changes
-  // although the frame did not move: once if the new object is no iterator, at each iteration if it
-  // is an iterator.
+  // objects on the stack; other changes on the stack show as another object in the slot. Another
+  // thread may reuse the memory of an iterator that a slot above the top refers to. The digest then
+  // changes although the frame did not move: once if the new object is no iterator, and at each
+  // iteration if it is an iterator.
   uint64_t digest = 0;
 };
 

@@ -137,7 +137,7 @@ bool AgentTable::Hold(size_t bytes) {
 }
 
 void AgentTable::AddJournal(Agent* agent, const std::string& lines) {
-  // No lines are kept after a gap: a missing line may be one that a later line withdraws.
+  // No lines are kept after a gap: a later line may withdraw a missing one.
   agent->cut = agent->cut || !Hold(lines.size());
   if (!agent->cut) agent->journal += lines;
   agent->parsed_journal.reset();

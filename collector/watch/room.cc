@@ -17,7 +17,7 @@
 namespace rollcall {
 namespace {
 
-// 24 are used for one node, and the collector keeps 32 for itself.
+// One node uses 24 descriptors, and the collector keeps 32 for itself.
 constexpr int kDescriptors = 56;
 constexpr size_t kMemoryBytes = size_t{256} << 20;
 
