@@ -20,13 +20,13 @@ namespace rollcall::attach {
 // The input of TraceOfStacks().
 struct HostStacks {
   std::string host;
-  std::string absent = {};        // readable reason why the host has no rank; empty: it has
+  std::string absent = {};        // readable reason why the host has no rank; empty: it has ranks
   int64_t taken_at_ns = kNoTime;  // on the host's CLOCK_REALTIME
   FoundJob job = {};
   std::vector<ObservedRank> ranks = {};    // in ascending order
   std::vector<SourceBlocks> sources = {};  // of the user's files, where the host could read them
   bool has_rings = false;                  // from a node: its ranks record their calls (records.h)
-  std::string records = {};  // if requested: a bundle of what they recorded; untrusted
+  std::string records = {};  // if requested: a bundle of the ranks' records; untrusted
 };
 
 inline constexpr uint32_t kStacksVersion = 1;

@@ -30,7 +30,7 @@ namespace rollcall {
 // One enqueued operation: a copy of its event, and the event's place.
 struct DeviceCall {
   uint32_t process = kNoIndex;
-  uint64_t launch = 0;  // ring::Record::detail, or between two of them
+  uint64_t launch = 0;  // ring::Record::detail, or a number between two of them
   uint64_t stream = 0;
   bool done = false;   // known to be complete
   bool held = false;   // in an open group: no device knows of it

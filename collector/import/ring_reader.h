@@ -51,7 +51,7 @@ struct RingSnapshot {
   std::string source;
   bool usable = false;             // false: only `problems` is valid
   bool moved = false;              // a thread made calls while the image was taken
-  bool reads_data = false;         // there are tables of data (--data); packed: with anything
+  bool reads_data = false;         // there are tables of data (--data); if packed, not empty
   int64_t taken_at_ns = kNoTime;   // CLOCK_REALTIME of the image; set by the caller
   std::optional<NodeClock> clock;  // that corrected its times: import/node_clock.h
   uint64_t activity = 0;           // RingActivity() of the image
@@ -60,7 +60,7 @@ struct RingSnapshot {
   std::vector<ring::Member> members;  // complete identities, by increasing uid, without duplicates
   std::vector<ring::OpenRequest> open_requests;
   std::vector<ring::Channel> channels;
-  bool counts_peers = false;                 // has a table of sums (1.11); packed: with anything
+  bool counts_peers = false;                 // has a table of sums (1.11); if packed, not empty
   std::vector<ring::PeerCount> peer_counts;  // by member and peer, without duplicates
   std::vector<ring::GpuProgress> gpu;
   std::vector<ring::Mark> marks;          // member 0: never used, or being written

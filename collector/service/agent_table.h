@@ -39,7 +39,7 @@ struct Agent {
   std::string run_directory;
   std::string journal;                                // all lines so far
   std::shared_ptr<const NodeJournal> parsed_journal;  // null: new lines have arrived since
-  std::string environment;                            // of one that answered
+  std::string environment;                            // empty: the agent has not answered
   bool cut = false;                                   // not all of the journal could be held
   int64_t last_heard_ns = 0;
   // Bytes that may be fetched from it while other ranks compute. Below 0, no fetch is allowed until

@@ -15,7 +15,7 @@ namespace rollcall::top {
 struct News {
   std::optional<rpc::WatchState> state;  // the newest
   std::optional<std::string> answer;     // text of the newest answer, or why there is none
-  std::string failure;                   // why no more states come without an end; empty: they do
+  std::string failure;                   // why the states stopped without an end; empty: they continue
 };
 
 // Reads states and answers on threads of its own. Not thread-safe otherwise.
