@@ -473,7 +473,7 @@ void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
   const int64_t since_ns = by_rollcall ? at_ns : at_ns - kSameMomentNs;
   interrupted_ns_ = std::min(interrupted_ns_.value_or(since_ns), since_ns);
   by_rollcall_ = by_rollcall_ || by_rollcall;
-  RequestCopies(/*min_age_ns=*/0);  // whoever ends the job may end this agent, too
+  RequestCopies(/*min_age_ns=*/0);  // the sender may end this agent, too
 }
 
 bool Agent::EndsAreKnown() const {

@@ -63,7 +63,7 @@ void RingDevice::AddCall(const RingCall& call) {
   } else if (thread.group.depth != 0) {
     work.held = true;
   } else {
-    work.done = call.end_ticks != 0;  // refused if it has ended: it is on no stream
+    work.done = call.end_ticks != 0;  // if it has ended, it was refused and is on no stream
   }
   const auto stopped = stopped_.find(call.enqueued_by);
   work.stopped = !work.done && stopped != stopped_.end() && call.launch <= stopped->second;

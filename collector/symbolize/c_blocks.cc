@@ -297,7 +297,7 @@ class Statements {
   bool broken_ = false;
   uint32_t branches_ = 0;
   uint32_t tries_ = 0;
-  bool in_switch_ = false;               // and in no loop in it
+  bool in_switch_ = false;               // in a switch, and in no loop inside that switch
   std::vector<std::string> conditions_;  // of the arms around
   SourceBlocks found_;
 };

@@ -31,7 +31,7 @@ struct Module {
   std::unique_ptr<ElfFile> debug_file;
   std::unique_ptr<ElfFile> alt_file;
   DwarfPtr alt_dwarf;
-  DwarfPtr dwarf;  // declared after what it refers to
+  DwarfPtr dwarf;  // declared after the members that it refers to
   std::unique_ptr<DwarfIndex> index;
   SymbolTable symbols;
   bool fortran = false;

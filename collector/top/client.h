@@ -15,7 +15,7 @@ namespace rollcall::top {
 struct News {
   std::optional<rpc::WatchState> state;  // the newest
   std::optional<std::string> answer;     // text of the newest answer, or why there is none
-  std::string failure;                   // why the states stopped; empty: they continue, or have an end
+  std::string failure;                   // why the states stopped without an end; empty: they come
 };
 
 // Reads states and answers on threads of its own. Not thread-safe otherwise.
