@@ -29,7 +29,7 @@
 namespace rollcall {
 namespace {
 
-// The first kind that explains the incident, described, with both certainties.
+// The finding of the first rule that explains the incident, with both certainties.
 std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) {
   using Rule = std::optional<Finding> (*)(const Analysis&, const Incident&, const Divergence&);
   constexpr Rule kRules[] = {
@@ -55,7 +55,7 @@ std::optional<Finding> Name(const Analysis& analysis, const Incident& incident) 
 }
 
 // Drops hangs that it is too early to report, because waiting ranks may continue by themselves.
-// Returns whether there are any. Facts stay, and do not hang yet.
+// Returns whether there are any. Facts stay, but are not yet reported as a hang.
 bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* incidents) {
   bool any = false;
   std::erase_if(*incidents, [&](Incident& incident) {
@@ -68,8 +68,8 @@ bool DropWhatIsTooEarly(const Analysis& analysis, std::vector<Incident>* inciden
   return any;
 }
 
-// Whether the finding is that ranks ended. A rank with an uncaught Python exception may itself
-// hang, in MPI_Finalize.
+// Whether the finding is that ranks ended. A rank with an uncaught Python exception may not have
+// ended: it may hang in MPI_Finalize.
 bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
   if (finding.kind == VerdictKind::kRankDied) return true;
   if (finding.kind != VerdictKind::kUncaughtException) return false;
@@ -95,7 +95,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   if (trace.processes.empty()) return Report::Status::kNoRanks;
   if (!trace.HasRecords()) return StatusOfPlaces(trace, report);
   for (const Finding& finding : report.findings) {
-    // A job with a rank that was ended has failed, if the launcher ends the others.
+    // A job has failed, and does not hang, if one of its ranks ended.
     const bool ended = IsAboutAnEnd(analysis, finding) ||
                        (finding.kind == VerdictKind::kInvalidArgument && analysis.AnyEnded());
     if (finding.hangs && !ended) return Report::Status::kHung;
@@ -116,7 +116,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
                 process.end.how != ProcessEnd::How::kSignaled;
   }
   if (died) {
-    // Some ranks are still there and wait for it.
+    // Some ranks are still alive and wait for the rank that died.
     const bool waiting = std::any_of(report.findings.begin(), report.findings.end(),
                                      [](const Finding& finding) { return finding.hangs; });
     return waiting && !all_gone ? Report::Status::kHung : Report::Status::kFailed;
@@ -129,13 +129,14 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
 
 bool IsProven(const Analysis& analysis, const Incident& incident) {
   const std::vector<uint32_t> waiting = WaitingFor(analysis, incident);
-  // The kind matters only for incidents that are no errors.
+  // HangCertainty() uses the kind only for incidents that are not errors.
   return HangCertainty({analysis, incident, VerdictKind::kInconclusive, waiting}) ==
          Certainty::kProven;
 }
 
-// For a job that was ended because its time was up: ranks that moved until then might have
-// continued. Facts stay, but are not said to stop the job.
+// For a job that was ended because its time was up. Ranks that moved until then might have
+// continued, so their incidents are dropped. Facts stay, but are not reported as the reason that
+// the job stopped.
 void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   std::erase_if(*incidents, [&analysis](Incident& incident) {
     if (incident.Is(Trait::kOfTime)) return true;
@@ -146,8 +147,9 @@ void DropWhatMoved(const Analysis& analysis, std::vector<Incident>* incidents) {
   });
 }
 
-// Only if nothing else was found: a job that stops has another cause, and after mismatched calls
-// every later arrival is meaningless. `early`: it is too early to report a hang.
+// Finds problems that do not stop a job. Runs only if nothing else was found: a job that stops has
+// another cause, and after mismatched calls the times of later arrivals mean nothing. `early`: it
+// is too early to report a hang.
 void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incident>* incidents) {
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
@@ -167,8 +169,8 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
   if (options.find_stragglers) FindStragglers(analysis, incidents);
 }
 
-// Whether a process of `late` has made fewer calls on a communicator on which a process of `ranks`
-// waits for them. Sooner or later the latter waits for the former.
+// Whether there is a communicator on which a process of `late` has made fewer calls than a process
+// of `ranks`. Sooner or later the process of `ranks` waits for the process of `late`.
 bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
               const std::vector<uint32_t>& ranks) {
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
@@ -189,9 +191,9 @@ bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
   return false;
 }
 
-// If all ranks have arrived and none returns, the layers below the program are at fault only if no
-// other finding explains the wait of these ranks. On devices, other work may be the cause: what is
-// in front of an operation on a stream is not recorded.
+// If all ranks have arrived and none returns, the layers below the program are at fault, unless
+// another finding explains the wait of these ranks. On devices, other work may be the cause: the
+// work that is queued before an operation on a stream is not recorded.
 void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* incidents) {
   using What = Incident::What;
   const auto explains = [&](const Incident& cause, const Incident& transport) {
@@ -216,16 +218,16 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
   *incidents = std::move(kept);
 }
 
-// The order of findings: first those that stop the job, whose certainty the headline shows; among
-// them first the certain ones, then those with culprits. Findings that clear the program come last,
-// and notes after everything else.
+// The order of findings: errors before notes; then findings that stop the job, whose certainty the
+// headline shows; then findings that do not clear the program; then the more certain ones; then
+// those with culprits.
 auto PlaceOf(const Finding& finding) {
   return std::tuple(KindSeverity(finding.kind), !finding.hangs,
                     finding.kind == VerdictKind::kTransportStalled, finding.certainty,
                     finding.culprits.empty(), finding.kind, finding.communicator);
 }
 
-// Notes that a rank that others wait for now has always been the last to arrive before.
+// Adds a note if the rank that others wait for was usually the last to arrive before.
 void ExplainByLateness(const Analysis& analysis, Report* report) {
   if (!analysis.options.find_stragglers) return;
   std::vector<Incident> late;
@@ -241,7 +243,7 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
   }
 }
 
-// Counts ranks that hang without being named by a finding: they wait behind those that are.
+// Counts the ranks that hang but that no finding names. They wait for the named ones.
 void CountConsequences(const Analysis& analysis, Report* report) {
   std::set<int32_t> named;
   Finding* first = nullptr;
@@ -296,7 +298,7 @@ void AddQuotes(const Trace& trace, Finding* finding) {
   for (const Site& site : finding->sites) quote(site.ranks, 1, 1);
 }
 
-// What a log shows without naming a rank.
+// Reports what a log shows without naming a rank, if there is no finding.
 void AddStatements(const Trace& trace, Report* report) {
   for (const LogLine& line : trace.log_lines) {
     if (line.process != kNoIndex || line.statement.empty()) continue;
@@ -315,7 +317,7 @@ void AddStatements(const Trace& trace, Report* report) {
   }
 }
 
-// Notes the gaps in the evidence.
+// Adds notes on the gaps in the evidence.
 void AddGaps(const Analysis& analysis, Report* report) {
   const Trace& trace = analysis.trace;
   for (const Problem& problem : trace.problems) {
@@ -360,7 +362,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   const bool early = DropWhatIsTooEarly(analysis, &incidents);
   FindWhatDoesNotStop(analysis, early, &incidents);
   if (options.judge_data) {
-    // Wrong data and a hang are two findings, and neither makes the other less certain.
+    // Wrong data and a hang are two findings. Neither makes the other less certain.
     for (Incident& incident : FindDataIncidents(analysis, incidents)) {
       incidents.push_back(std::move(incident));
     }

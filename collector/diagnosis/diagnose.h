@@ -9,12 +9,12 @@
 
 namespace rollcall {
 
-// Never throws for a trace whose indices are in range (importers ensure that); near linear in the
-// number of records. Symbolize the trace first to get lines; without them, call paths are still
-// compared.
+// Never throws for a trace whose indices are in range (importers ensure that). Nearly linear in the
+// number of records. Symbolize the trace first to get lines. Without lines, call paths are compared
+// by address.
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options = {});
 
-// For traces that a job left: no process is known to be alive, so the job is over.
+// Whether the job is over: no process is known to be alive. For traces that a job left.
 bool HasEnded(const Trace& trace);
 
 }  // namespace rollcall

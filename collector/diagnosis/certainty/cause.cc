@@ -11,8 +11,8 @@ namespace {
 // This many equal calls in a row show that two histories are not shifted against each other.
 constexpr uint64_t kEnoughCalls = 16;
 
-// The ranks may have diverged before the oldest recorded calls: which of their calls was the first
-// mismatch is then unknown.
+// Whether the ranks may have diverged before the oldest recorded calls. Their first mismatch is
+// then unknown.
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
   if (incident.Of<MessageDetails>().rests_on_order) {
     return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
@@ -57,7 +57,7 @@ constexpr bool IsAConclusion(const Case&) { return true; }
 
 bool MayMakeItLater(const Case& of) { return of.divergence.order_open; }
 
-// No record shows that only the number of iterations differs.
+// No record shows that the sides differ only in the number of iterations.
 bool MayStillBeInTheLoop(const Case& of) { return of.divergence.MayBeInLoop(); }
 
 bool HasCollective(const Case& of) {
@@ -68,22 +68,21 @@ bool HasCollective(const Case& of) {
   });
 }
 
-// That one end is wrong, and not the other, is a conclusion.
+// The choice of the wrong end is a conclusion.
 bool ChoosesAnEnd(const Case& of) {
   return of.incident.what == Incident::What::kStray &&
          of.incident.Of<StrayDetails>().reason != StrayDetails::Reason::kEverywhere;
 }
 
-// A rank that waits for a message is not at fault because it waits: the rank that went elsewhere
-// may be.
+// A rank that waits for a message is not at fault because it waits. The rank that went elsewhere
+// may be at fault.
 bool MayBeThePeer(const Case& of) {
   const MessageDetails& message = of.incident.Of<MessageDetails>();
   return of.incident.what == Incident::What::kMessage && !message.itself && message.unmarked == 0 &&
          (message.rests_on_order || !of.incident.agreeing.empty());
 }
 
-// Calls that completed in earlier rounds are in no order that cannot work: a rank may have skipped
-// a round.
+// The calls completed in earlier rounds, so their order can work: a rank may have skipped a round.
 bool WorkedBefore(const Case& of) {
   const std::vector<uint32_t>& ring = of.incident.deviating;
   return std::any_of(ring.begin(), ring.end(), [&](uint32_t p) {
@@ -92,7 +91,8 @@ bool WorkedBefore(const Case& of) {
   });
 }
 
-// One of them is in a loop that does not contain the place of the next: that one may have left it.
+// One of two neighbors in the ring is in a loop that does not contain the other's place: the other
+// may have left the loop.
 bool MayHaveLeftALoop(const Case& of) {
   const std::vector<uint32_t>& ring = of.incident.deviating;
   for (size_t i = 0; i < ring.size(); ++i) {
@@ -113,14 +113,13 @@ bool MayRestOnLostOrder(const Case& of) {
 
 bool ComparesRounds(const Case& of) { return of.incident.what == Incident::What::kRounds; }
 
-// Stacks show where ranks are, not how they came there.
+// Stacks show where ranks are, but not how they got there.
 bool RestsOnPlaces(const Case& of) {
   return of.incident.what == Incident::What::kApart ||
          (!of.analysis.trace.HasRecords() && BasisOf(of.kind) == KindBasis::kOrder);
 }
 
-// --- The table: each row whose evidence holds limits the word for the cause, which is a
-// conclusion.
+// --- The table: each row whose evidence holds limits the certainty of the cause.
 
 constexpr VerdictKind kAnyKind{0xff};
 
@@ -161,7 +160,7 @@ void SettleCertainty(const Analysis& analysis, const Incident& incident,
     Lower(limit.most, &finding->kind_certainty);
     if (limit.note != nullptr) finding->notes.emplace_back(limit.note);
   }
-  // A fact needs no hang once the job is over.
+  // Once the job is over, a fact does not depend on a hang.
   if (incident.mismatch || (analysis.options.job_ended && IsFact(analysis, incident))) return;
   const std::optional<WeakWait> weak = FindWeakWait(analysis, incident);
   if (!weak || !weak->certainty) return;

@@ -1,4 +1,4 @@
-// How certain the cause is that a finding names: one table, in cause.cc.
+// The certainty of the cause that a finding names: one table, in cause.cc.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 
@@ -8,8 +8,8 @@
 
 namespace rollcall {
 
-// Decides both certainties of a finding that has that of HangCertainty(), and notes why they are
-// not higher.
+// Decides both certainties of a finding, and adds notes that say why they are not higher. Before
+// the call, both are the result of HangCertainty().
 void SettleCertainty(const Analysis& analysis, const Incident& incident,
                      const Divergence& divergence, Finding* finding);
 

@@ -8,9 +8,9 @@
 
 namespace rollcall {
 
-// Notes what the records lack, so that the reader can correct it.
+// Adds notes about gaps in the records, so that the reader can close them.
 void AddDoubts(const Analysis& analysis, const Incident& incident, Finding* finding);
-// Notes who may continue by itself.
+// Adds notes about the ranks that may continue by themselves.
 void AddDoubts(const Analysis& analysis, const WeakWait& wait, Finding* finding);
 
 }  // namespace rollcall

@@ -17,7 +17,7 @@ using What = Incident::What;
 
 constexpr bool Always(const HangCase&) { return true; }
 
-// It was observed how the process ended, and that no other death came first.
+// The end of the process was observed, and no other death came first.
 bool EndIsCertain(const HangCase& of) {
   const Trace& trace = of.analysis.trace;
   const Process& process = trace.processes[of.incident.deviating.front()];
@@ -47,7 +47,7 @@ bool AllAreStuck(const HangCase& of) {
                      [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
-// Neither the receiver can go on, nor an end that is wrong and has not left.
+// Neither the receiver nor a wrong end can continue, except wrong ends that have finalized.
 bool EndsAreStuck(const HangCase& of) {
   const std::vector<uint32_t>& wrong = of.incident.deviating;
   return of.analysis.IsStuckStrictly(of.incident.Of<StrayDetails>().receive.process) &&
@@ -57,8 +57,9 @@ bool EndsAreStuck(const HangCase& of) {
          });
 }
 
-// For a call that returned, the rejection is recorded; that it is why the others wait is certain
-// only if no other process can release them.
+// For a call that did not return, the invalid argument must be on record. For a call that returned,
+// the rejection is recorded, but other processes wait because of it for certain only if no other
+// process can release them.
 bool RejectionIsCertain(const HangCase& of) {
   for (const uint32_t p : of.incident.deviating) {
     if (of.analysis.trace.processes[p].records_unreadable != 0) return false;
@@ -70,7 +71,7 @@ bool RejectionIsCertain(const HangCase& of) {
   });
 }
 
-// No record of a call on this communicator can be missing or out of order.
+// No record of the two sides' calls on this communicator can be missing or out of order.
 bool IsWellRecorded(const HangCase& of) {
   const Incident& incident = of.incident;
   if (!of.analysis.histories[incident.communicator].ordered) return false;
@@ -87,7 +88,8 @@ bool IsShiftCertain(const HangCase& of) {
   return IsWellRecorded(of) && (HasMismatch(of) || OneIsStuck(of));
 }
 
-// Another of its threads may answer it, if it has not waited for long.
+// The process waits for itself, and another of its threads may answer, as it has not waited for
+// long.
 bool MayAnswerItself(const HangCase& of) {
   const uint32_t waiter = of.incident.deviating.front();
   return of.incident.Of<MessageDetails>().itself &&
@@ -98,11 +100,11 @@ bool MayCloseGroup(const HangCase& of) {
   return of.kind == VerdictKind::kGroupMisuse && MayStillCloseGroup(of.analysis, of.incident);
 }
 
-// Its host waits for its device, where no recorded operation is left.
+// The host waits for its device, on which no recorded operation is left.
 bool HasUnrecordedWork(const HangCase& of) { return of.kind == VerdictKind::kGpuStalled; }
 
-// Whether it is known what the device has completed. If not, a host that is outside every call may
-// be waiting for its device.
+// Whether the operations that the device has completed are known. If not, a host that is outside
+// every call may be waiting for its device.
 bool KnowsDevice(const HangCase& of) {
   const Process& process = of.analysis.trace.processes[of.incident.deviating.front()];
   return !process.graphs &&
@@ -112,14 +114,14 @@ bool KnowsDevice(const HangCase& of) {
          });
 }
 
-// The user allows it more time, and the job does not.
+// The user's --stall-after allows the rank more time than the job's time limit does.
 bool MayOnlyBeSlow(const HangCase& of) {
   const DiagnoseOptions& options = of.analysis.options;
   return options.time_is_up &&
          of.analysis.IdleNs(of.incident.deviating.front()) < options.stall_after_ns;
 }
 
-// It was seen alive and outside every call, or its counts are complete.
+// The lagging rank was seen alive and outside every call, or its counts are complete.
 bool SeenBehind(const HangCase& of) {
   const Incident& incident = of.incident;
   const uint32_t behind = incident.deviating.front();
@@ -133,7 +135,7 @@ bool SeenBehind(const HangCase& of) {
   return KnowsDevice(of) && alive && of.analysis.IdleNs(behind) >= 0;
 }
 
-// Whether devices report the progress of their streams. Waits of hosts do not show it.
+// Whether devices report the progress of their streams. Waits of hosts do not show that progress.
 bool SeesStreams(const HangCase& of) {
   const auto sees = [&of](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = of.analysis.trace.processes[p].gpu;
@@ -146,8 +148,9 @@ bool SeesStreams(const HangCase& of) {
          std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
 }
 
-// Completion marks show what is complete, but not what is in front of an operation: an endless
-// kernel looks like a stalled network. Flight Recorder dumps do not list streams.
+// Completion marks show which operations are complete, but not which work is queued before an
+// operation: an endless kernel looks like a stalled network. Flight Recorder dumps do not list
+// streams.
 bool SeesAllWork(const HangCase& of) {
   const std::vector<uint32_t>& agreeing = of.incident.agreeing;
   return WithoutCounts(of.analysis, of.incident).empty() &&
@@ -159,7 +162,7 @@ bool IsOfADevice(const HangCase& of) {
   return IsOnDevice(of.analysis.Op(*of.incident.deviating_event));
 }
 
-// A store may be waited in for anything, and a rank may yet come.
+// A wait for a key of a store may have any purpose, and a rank may still come.
 bool MayStillMeet(const HangCase& of) {
   const StartDetails& start = of.incident.Of<StartDetails>();
   return start.store || (start.rendezvous && of.incident.deviating.empty());
@@ -177,15 +180,15 @@ bool AllReadable(const HangCase& of) {
   });
 }
 
-// All data that could have had a NaN before is on record.
+// All data that could have contained a NaN before is on record.
 bool KnowsFirstOrigin(const HangCase& of) {
   const DataDetails& data = of.incident.Of<DataDetails>();
   return !data.incomplete && !data.sampled && data.earlier.empty() && !data.overwritten &&
          data.first.reduce_op != static_cast<uint16_t>(ReduceOp::kUser) && AllReadable(of);
 }
 
-// Rounding may differ between ranks, though not by much: a difference whose extent is unknown may
-// be one of last bits.
+// Rounding may differ between ranks, but not by much. A difference of unknown extent may be one of
+// the last bits.
 bool MayBeRounding(const HangCase& of) { return !of.incident.Of<DataDetails>().exact_type; }
 bool MayBeLastBits(const HangCase& of) {
   return MayBeRounding(of) && !of.incident.Of<DataDetails>().difference.exact;
@@ -197,7 +200,7 @@ bool IsResultInDoubt(const HangCase& of) {
 bool OfStacks(const HangCase& of) { return !of.analysis.trace.HasRecords(); }
 bool OfLogs(const HangCase& of) { return of.analysis.trace.evidence == Trace::Evidence::kLogs; }
 
-// Of its program only the process that started it is left, it seems.
+// Only the process that started the rank's program seems to be left.
 bool IsBelievedGone(const HangCase& of) {
   const uint32_t p = of.incident.deviating.front();
   if (!OfStacks(of)) return false;
@@ -208,8 +211,8 @@ bool IsBelievedGone(const HangCase& of) {
 // The launcher started all ranks on the machine that was examined.
 bool WasStartedHere(const HangCase& of) { return OfStacks(of) && of.incident.hangs; }
 
-// A user may have stopped it because the job hung: if the others diverge anyway, it is no
-// explanation.
+// The stopped rank alone explains the hang. If the other ranks diverge anyway, it does not: a user
+// may have stopped the rank because the job hung.
 bool IsStoppedAlone(const HangCase& of) {
   return OfStacks(of) && of.analysis.PlaceOf(of.incident.deviating.front()).stopped &&
          of.analysis.places.waiting.size() == 1;
@@ -231,7 +234,7 @@ bool IsStated(const HangCase& of) {
                                 process.ended_by || process.exit_mark != ring::ExitMark::kNone);
 }
 
-// --- The table: of the rows of an incident, the first one whose evidence holds decides.
+// --- The table: the first row of an incident whose evidence holds decides.
 
 struct Row {
   What what;
@@ -251,7 +254,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kShift, Always, kSuspected},
     {What::kHashes, Always, kLikely},
     {What::kSites, Always, kLikely},
-    {What::kUnbalanced, Always, kProven},  // counted, not inferred
+    {What::kUnbalanced, Always, kProven},  // from counts, not inferred
     {What::kLeft, OneIsStuck, kProven},
     {What::kLeft, KnowsDevice, kLikely},
     {What::kLeft, Always, kSuspected},
@@ -299,7 +302,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kDeath, Always, kLikely},
     {What::kRejected, RejectionIsCertain, kProven},
     {What::kRejected, Always, kLikely},
-    {What::kStart, OfLogs, kSuspected},  // that a rank did not come is concluded from silence
+    {What::kStart, OfLogs, kSuspected},  // only silence shows that a rank did not come
     {What::kStart, MayStillMeet, kSuspected},
     {What::kStart, MeetsElsewhere, kLikely},
     {What::kStart, HasMismatch, kProven},
@@ -338,8 +341,8 @@ Certainty HangCertainty(const HangCase& of) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& candidate) {
     return candidate.what == of.incident.what && candidate.holds(of);
   });
-  // A stack is an end state, and no history. Whether a rank moved when its core was written is
-  // unknown, too.
+  // A stack shows an end state, not a history. For a core it is also unknown whether the rank moved
+  // when the core was written.
   switch (of.analysis.trace.evidence) {
     case Trace::Evidence::kRecords:
       return row->word;

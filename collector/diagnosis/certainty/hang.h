@@ -1,5 +1,5 @@
-// How certain it is that a job cannot continue because of an incident, or that it went wrong: one
-// table, in hang.cc. How certain the cause is: cause.h.
+// The certainty that a job cannot continue because of an incident, or that it went wrong: one
+// table, in hang.cc. For the certainty of the cause, see cause.h.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_HANG_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_HANG_H_
 
@@ -18,14 +18,15 @@ struct HangCase {
   const std::vector<uint32_t>& waiting;  // WaitingFor()
 };
 
-// Before weak waits are considered, which SettleCertainty() does.
+// The certainty before weak waits are considered; SettleCertainty() considers them.
 Certainty HangCertainty(const HangCase& of);
 
 // For an incident in which all members have arrived: the processes whose counts per rank are not
-// recorded, so that it is unknown whether the arguments match.
+// recorded. Their arguments may not match.
 std::vector<uint32_t> WithoutCounts(const Analysis& analysis, const Incident& incident);
 
-// The deviating process may be between the two calls of its open group: its next call may close it.
+// Whether the deviating process may be between the two calls of its open group, so that its next
+// call may close the group.
 bool MayStillCloseGroup(const Analysis& analysis, const Incident& incident);
 // The first thread whose group calls do not balance; nullptr if there is none.
 const Thread* UnbalancedThread(const Process& process);

@@ -16,7 +16,7 @@ bool Listens(const Analysis& analysis, uint32_t p) {
   return analysis.trace.processes[p].outside_wait->what == OutsideWait::For::kClient;
 }
 
-// The other ranks of the world; kNoIndex for one without a trace.
+// The other ranks of the world; kNoIndex for a rank without a trace.
 std::vector<uint32_t> OthersOf(const Analysis& analysis, const std::vector<uint32_t>& idle) {
   std::vector<uint32_t> others;
   for (const uint32_t p :
@@ -30,7 +30,7 @@ bool MayConnect(const Analysis& analysis, uint32_t p) {
   return p == kNoIndex || analysis.graph.processes[p].activity == Activity::kRunning;
 }
 
-// Two of these ranks have not made the same number of collectives on a communicator of both.
+// Whether two of these ranks have made different numbers of collectives on a communicator of both.
 bool HaveDiverged(const Analysis& analysis, const std::vector<uint32_t>& ranks) {
   std::vector<bool> is_one(analysis.trace.processes.size(), false);
   for (const uint32_t p : ranks) {

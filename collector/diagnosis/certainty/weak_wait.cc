@@ -50,7 +50,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   for (const uint32_t p : all) {
     const ProcessView& view = analysis.graph.processes[p];
     const Process& process = analysis.trace.processes[p];
-    // A process that only just began to wait has not waited for long either.
+    // A process that just began to wait has not waited for long, either.
     const int64_t idle_ns = analysis.IsStuck(p) ? analysis.IdleNs(p) : -1;
     if (idle_ns >= 0) waited_ns = std::min(waited_ns, idle_ns);
     if (view.WaitsUncounted()) wait.uncounted.push_back(p);
@@ -65,7 +65,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
     if (process.other_threads == OtherThreads::kOutside) wait.with_threads.push_back(p);
     if (process.other_threads == OtherThreads::kUnseen) wait.unseen.push_back(p);
   }
-  // How long it waited was not observed, and no further evidence will come.
+  // The waiting time was not observed, and no further evidence will come.
   const bool over = waited_ns < 0 && options.job_ended;
   if (waited_ns >= options.LikelyAfterNs() && !loose && wait.uncounted.empty()) {
     wait.certainty = Certainty::kLikely;
@@ -100,21 +100,21 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   if (!incident.hangs) return std::nullopt;
   std::vector<uint32_t> involved = incident.deviating;
   involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
-  // The firmest wait decides: because of it the job hangs, whatever the other processes may do.
+  // The firmest wait decides: it makes the job hang, whatever the other processes may do.
   const auto any = [&](bool (Analysis::*is)(uint32_t) const) {
     return std::any_of(involved.begin(), involved.end(),
                        [&](uint32_t p) { return (analysis.*is)(p); });
   };
   if (any(&Analysis::IsStuckFirmly)) return std::nullopt;
   if (!any(&Analysis::IsStuck)) {
-    // A late rank may have sent what they wait for before.
+    // A late rank may have sent the awaited message before.
     WeakWait wait;
     wait.certainty = Certainty::kSuspected;
     std::copy_if(involved.begin(), involved.end(), std::back_inserter(wait.uncounted),
                  [&](uint32_t p) { return analysis.graph.processes[p].WaitsUncounted(); });
     if (!wait.uncounted.empty()) return wait;
-    // The hang is not certain either if all waiting processes poll for it: one of the requests that
-    // they may test next may be complete.
+    // The hang is not certain, either, if all waiting processes poll: a request that they test next
+    // may be complete.
     Manner firmest = Manner::kNotAtAll;
     for (const uint32_t p : involved) firmest = std::max(firmest, MannerOf(analysis, incident, p));
     if (firmest != Manner::kByPolling) return std::nullopt;

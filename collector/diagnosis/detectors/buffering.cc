@@ -1,11 +1,17 @@
 // A second evaluation of the calls. A standard send may be buffered and return at once, or wait for
 // its receive (MPI 4.0, 3.4). A collective may return as soon as the caller's part is done, or wait
-// until all members have called it (6.1). A program that relies on the former is unsafe (3.5) or
-// erroneous (6.14), and will hang with larger messages or another library. The recorded calls are
-// replayed here so that every send waits for its receive and every blocking collective for its
-// members; a ring of ranks that then wait for each other is reported.
+// until all members have called it (6.1). A program that relies on buffering is unsafe (3.5), and a
+// program that relies on early returns is erroneous (6.14): both hang with larger messages or
+// another library. This file replays the recorded calls so that every send waits for its receive
+// and every blocking collective for its members. A ring of ranks that then wait for each other is
+// reported. In
+//   0: Send 1xMPI_INT peer=1 tag=0 @ main:10
+//   1: Send 1xMPI_INT peer=0 tag=0 @ main:10
+//   0: Recv 1xMPI_INT peer=1 tag=0 @ main:11
+//   1: Recv 1xMPI_INT peer=0 tag=0 @ main:11
+// both sends returned, but in the replay each rank waits in its send for the receive of the other.
 //
-// It never accuses a safe program: where the records leave a choice (a wildcard receive, a Waitall
+// A safe program is never reported. Where the records leave a choice (a wildcard receive, a Waitall
 // whose requests are not recorded), either the rank continues, or nothing is reported at all. A
 // rank whose records end may still act.
 #include <algorithm>
@@ -36,8 +42,8 @@ class Replay {
  public:
   explicit Replay(const Analysis& analysis) : analysis_(analysis), trace_(analysis.trace) {}
 
-  // The ranks of a ring, each inside a call that only the next one could complete; empty if there
-  // is none, or if the records do not decide. Increasing.
+  // The ranks of a ring, each inside a call that only the next rank could complete; increasing.
+  // Empty if there is no ring, or if the records do not decide.
   std::vector<uint32_t> Ring() {
     if (!CanJudge()) return {};
     const size_t count = trace_.processes.size();
@@ -111,7 +117,7 @@ class Replay {
     return ProcessOf(trace_, process.world, peers[static_cast<size_t>(peer)]);
   }
 
-  // Posts one side of a message.
+  // Posts one half of a message.
   void Post(uint32_t p, const Event& event, const Message& message) {
     const uint32_t other = PeerOf(p, event, message.peer);
     // A receive from any source takes the message that arrives first, which is not recorded.
@@ -127,7 +133,8 @@ class Replay {
     half.sends = message.sends;
     half.buffered =
         message.sends && (operation == Operation::kBsend || operation == Operation::kIbsend);
-    // Matched in posting order by source, destination and communicator, where the tags match (3.5).
+    // Halves match in posting order by source, destination and communicator, where the tags match
+    // (MPI 4.0, 3.5).
     std::vector<size_t>& queue = queues_[{CommunicatorOf(event), half.from, half.to}];
     const auto partner = std::find_if(queue.begin(), queue.end(), [&](size_t i) {
       const Half& there = halves_[i];
@@ -199,7 +206,7 @@ class Replay {
     if (kind == Kind::kWait) {
       Await(&rank, event.request);
     } else if (kind == Kind::kWaitall) {
-      // All outstanding requests, or some of them that are not recorded.
+      // The call waits for all outstanding requests, or for some of them that are not recorded.
       if (event.detail == rank.requests.size()) {
         while (!rank.requests.empty()) Await(&rank, rank.requests.begin()->first);
       } else {
@@ -232,8 +239,8 @@ class Replay {
                        [this](size_t half) { return Done(half); });
   }
 
-  // Whether the rank waits for members in a blocking collective that not all have entered. A
-  // neighborhood collective may wait for neighbors only and does not count.
+  // Whether the rank waits for members in a blocking collective that not all members have entered.
+  // A neighborhood collective may wait for neighbors only, and does not count.
   bool WaitsForMembers(const Event& event) const {
     const Kind kind = analysis_.KindOf(event);
     if (event.sequence == 0 || (kind != Kind::kCollective && kind != Kind::kCreateComm)) {
@@ -244,8 +251,9 @@ class Replay {
     return entered_[comm][event.sequence] < analysis_.histories[comm].members.size();
   }
 
-  // A vertex is a rank, or beyond the ranks an index into `nodes`: a collective that ranks are in.
-  // Edges lead to everything that a rank waits for, and to all members that a collective lacks.
+  // The edges of a vertex. A vertex is a rank, or, beyond the number of ranks, an index into
+  // `nodes`: a collective that ranks are in. Edges of a rank lead to everything that the rank waits
+  // for; edges of a collective lead to all members that it lacks.
   std::vector<uint32_t> Next(uint32_t vertex,
                              std::vector<std::pair<uint32_t, uint64_t>>* nodes) const {
     std::vector<uint32_t> next;
@@ -274,7 +282,7 @@ class Replay {
     return next;
   }
 
-  // Depth first; vertices that the search has left lead to no undiscovered ring.
+  // Depth-first search: vertices that the search has left lead to no undiscovered ring.
   std::vector<uint32_t> FindRing() const {
     struct Frame {
       uint32_t vertex;
@@ -317,7 +325,7 @@ class Replay {
     return {};
   }
 
-  // The ring needs a buffer, or a collective that returns early.
+  // Whether the ring completed only by a buffer, or by a collective that returned early.
   bool IsUnsafe(const std::vector<uint32_t>& ring) const {
     return std::any_of(ring.begin(), ring.end(), [this](uint32_t p) {
       return Sends(p) || MayReturnEarly(analysis_, *At(p));

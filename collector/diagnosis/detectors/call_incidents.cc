@@ -16,7 +16,7 @@ class CallFinder {
   CallIncidents Find() {
     for (uint32_t c = 0; c < aligned_.histories.size(); ++c) {
       const CommunicatorHistory& histories = aligned_.histories[c];
-      // Windows and files number their calls as well, with rules that are not distinguished here.
+      // Windows and files also number their calls, and are handled like communicators.
       if (histories.members.size() < 2) continue;
       bool operations_differ = false;
       uint64_t shift_from = ~uint64_t{0};
@@ -71,7 +71,7 @@ class CallFinder {
       }
       return result;
     };
-    // What the other members passed is unknown, so there is no majority.
+    // The data of members without a record is unknown, so there is no majority.
     const bool is_vote = of_data && !mismatch.pair && !mismatch.deviating.empty();
     if (is_vote && present.size() < HowMany(histories, sequence)) {
       mismatch.others = std::exchange(mismatch.deviating, {});
@@ -92,7 +92,7 @@ class CallFinder {
     incident.mismatch = std::move(mismatch);
     Finish(&incident);
     if (incident.mismatch.kind == MismatchKind::kOperation) MoveToFirstPair(histories, &incident);
-    // The same two lines repeatedly: one finding.
+    // Repetitions from the same two lines are one incident.
     const auto site = [&](const Event* event) {
       return event == nullptr ? 0 : aligned_.Site(*event);
     };
@@ -108,14 +108,15 @@ class CallFinder {
     found_.incidents.push_back(std::move(incident));
   }
 
-  // Members that made the call, on record or not.
+  // The number of members that made the call, recorded or not.
   static size_t HowMany(const CommunicatorHistory& histories, uint64_t sequence) {
     return static_cast<size_t>(
         std::count_if(histories.members.begin(), histories.members.end(),
                       [&](const auto& member) { return member.entered >= sequence; }));
   }
 
-  // A member that is out of step does not make another member's call wrong.
+  // Whether the shift explains the mismatch: a shifted member is among the differing members, or
+  // all agreeing members are shifted.
   static bool Explains(const Shift& shift, const std::vector<MemberCall>& calls,
                        const Mismatch& mismatch) {
     const auto shifted = [&](uint32_t call) {
@@ -144,8 +145,8 @@ class CallFinder {
     return MatchCalls(aligned_.trace, *calls, inter, &budget_, &pair_notes_);
   }
 
-  // Once members are out of step, all later differences are consequences; but whether a rank hangs
-  // in one matters.
+  // Once members are out of step, all later differences are consequences. They matter only if a
+  // rank hangs in one of them.
   void CompareEarlierCalls(const CommunicatorHistory& histories, uint64_t sequence,
                            const std::vector<uint32_t>& present) {
     if (aligned_.NodeOf(histories.communicator, sequence) == nullptr) return;
@@ -159,7 +160,7 @@ class CallFinder {
     }
   }
 
-  // The histories are shifted from `shift.sequence` on; it showed at `sequence`.
+  // Adds the shift, which begins at `shift.sequence` and became visible at `sequence`.
   void AddShift(const CommunicatorHistory& histories, const Shift& shift, uint64_t sequence,
                 Mismatch mismatch) {
     Incident incident = ShiftIncident(histories, shift);
@@ -195,9 +196,9 @@ class CallFinder {
     SetCalls(incident);
   }
 
-  // Marks the nodes of the number as mismatched. Returns whether ranks wait in them for good: all
-  // ranks inside are still. The same operation with different arguments often completes anyway, and
-  // late on a busy machine, so ranks that entered it recently do not count as still.
+  // Marks the nodes of the number as mismatched. Returns whether all ranks inside are still, and so
+  // wait forever. The same operation with different arguments often completes anyway, perhaps late
+  // on a busy machine, so ranks that entered it recently do not count as still.
   bool MarkNode(uint32_t communicator, uint64_t sequence, bool same_operation) {
     const auto [first, end] =
         aligned_.graph.node_index.equal_range(WaitGraph::NodeKey(communicator, sequence));
@@ -223,7 +224,8 @@ class CallFinder {
 
 CallIncidents FindCallIncidents(const AlignedTrace& aligned) { return CallFinder(aligned).Find(); }
 
-// Finds a divergence whose records are overwritten: checkpoints bracket it.
+// Finds a divergence whose records are overwritten. It is between two checkpoints: the last equal
+// one and the first one that differs.
 void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
     const CommunicatorHistory& histories = analysis.histories[c];
@@ -324,7 +326,7 @@ const Event* CallOrPlace(const Analysis& analysis, uint32_t communicator, uint64
     const MemberHistory* history = analysis.HistoryOf(communicator, process);
     if (history != nullptr) {
       if (const Event* event = history->At(sequence)) return event;
-      // A member that made the same calls made this one as well.
+      // The twin made the same calls, so its record shows the call.
       const MemberHistory& twin = analysis.histories[communicator].members[history->twin];
       if (const Event* event = sequence <= history->entered ? twin.At(sequence) : nullptr)
         return event;

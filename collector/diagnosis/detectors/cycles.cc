@@ -16,8 +16,8 @@ namespace {
 
 using What = Incident::What;
 
-// Vertices: processes, then collective nodes, then receives from any source. Edges lead to what is
-// waited for; only stuck processes count.
+// The edges of vertex `v`. Vertices are processes, then collective nodes, then receives from any
+// source. Edges lead to the vertices that `v` waits for; only stuck processes count.
 std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
   const WaitGraph& graph = analysis.graph;
   const auto processes = static_cast<uint32_t>(graph.processes.size());
@@ -45,9 +45,9 @@ std::vector<uint32_t> WaitsFor(const Analysis& analysis, uint32_t v) {
   return next;
 }
 
-// Under MPI_THREAD_MULTIPLE another thread may answer. A thread that has called MPI is known, and
-// waits in a call itself. The longer nothing moves, the less likely it is that there is a thread
-// that has not called MPI.
+// Under MPI_THREAD_MULTIPLE another thread may answer. A thread that has called MPI is known: it
+// cannot answer while it waits in a call itself. A thread that has not called MPI is unknown, but
+// the longer nothing moves, the less likely there is such a thread.
 constexpr int64_t kAlongsideNs = 10'000'000'000;
 
 bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
@@ -62,7 +62,7 @@ bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
   return !analysis.options.job_ended && analysis.IdleNs(p) < kAlongsideNs;
 }
 
-// The dependency of a stuck process that only the process itself could fulfill; nullptr if there is
+// The dependency of a stuck process that only the process itself could satisfy; nullptr if there is
 // none.
 const WaitDependency* DependencyOnItself(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
@@ -105,7 +105,7 @@ class CycleFinder {
       return;
     }
     const size_t processes = analysis_.graph.processes.size();
-    // So is a process whose message was sent to another rank or with another tag.
+    // A process is also the cause if its message was sent to another rank or with another tag.
     if (std::any_of(component.begin(), component.end(),
                     [&](uint32_t v) { return v < processes && HasStray(incidents_, v); })) {
       return;
@@ -123,7 +123,7 @@ class CycleFinder {
       if (v >= processes + analysis_.graph.nodes.size()) continue;
       nodes = true;
       const CollectiveNode& node = analysis_.graph.nodes[v - processes];
-      // If calls do not match, that is the cause, and it has been found.
+      // If calls do not match, the mismatch is the cause, and has been found.
       if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
         return;
       // Members that finalized instead are the cause, and have been found.
@@ -166,8 +166,8 @@ class CycleFinder {
   }
 
  private:
-  // Whether the ranks inside called the collective in tasks of an executor. `missing` runs no task,
-  // and waits for a result that will not come.
+  // Whether the ranks inside called the collective in tasks of an executor. The process `missing`
+  // then runs no task, and waits for a result that will not come.
   bool IsCalledByTasks(const CollectiveNode& node, uint32_t missing) const {
     const Event* waiting = WaitingAt(node);
     const Event* stands = PlaceInOrder(analysis_, missing);
@@ -177,15 +177,15 @@ class CycleFinder {
     return caller && caller->kind == Caller::Kind::kTask;
   }
 
-  // The call of one of those inside; nullptr if it is not known.
+  // The call of one of the processes inside; nullptr if it is not known.
   const Event* WaitingAt(const CollectiveNode& node) const {
     if (node.inside.empty()) return nullptr;
     return CallOrPlace(analysis_, node.communicator, node.sequence, node.inside.front(),
                        node.start);
   }
 
-  // Whether some of `missing` are in one arm of a branch, and the waiting members in another. Then
-  // none of them skipped the other's call.
+  // Whether some of `missing` are in one arm of a branch and the waiting members in another arm. If
+  // so, none of them skipped the call of the other side.
   bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
     const Event* waiting = WaitingAt(node);
     return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
@@ -237,8 +237,9 @@ class CycleFinder {
     Keep(std::move(incident), best);
   }
 
-  // Of one against one, who is at a call site that neither has used before, while both have used
-  // the other's, does something new.
+  // Breaks a tie of one rank against one. If neither rank has used the call site of one rank
+  // before, and both have used the call site of the other rank, the rank at the new call site
+  // deviates.
   void BreakTie(Incident* incident) const {
     if (!incident->tie || incident->deviating.empty() || incident->agreeing.empty()) return;
     const uint32_t one = incident->deviating.front();
@@ -246,7 +247,7 @@ class CycleFinder {
     const Event* here = PlaceInOrder(analysis_, one);
     const Event* there = PlaceInOrder(analysis_, other);
     if (here == nullptr || there == nullptr) return;
-    // The call with which a rank waits there now does not count.
+    // The call in which a rank waits there now does not count.
     const auto used = [this](uint32_t p, uint32_t owner, const Event& place) {
       const std::vector<const Event*> all = analysis_.Timeline(p);
       return std::any_of(all.begin(), all.end(), [&](const Event* event) {
@@ -268,8 +269,9 @@ class CycleFinder {
     incident->tie = false;
   }
 
-  // A third rank stands at the place to which the deviating one went on, and made the skipped call
-  // on its way from its last visit there: on a communicator of its own, perhaps.
+  // Whether a third rank shows that the call was skipped. It is at the place to which the deviating
+  // rank continued, and made the skipped call since its last visit there, perhaps on another
+  // communicator.
   bool HasWitness(const Incident& incident) const {
     if (incident.agreeing.size() != 1 || incident.deviating.size() != 1) return false;
     const Event* stands = PlaceInOrder(analysis_, incident.deviating.front());
@@ -282,7 +284,7 @@ class CycleFinder {
       if (there == nullptr || analysis_.Site(*there) != place) continue;
       const std::vector<const Event*> all = analysis_.Timeline(p);
       bool made = false;
-      // From the latest back: its own call, then those before it, up to the last visit.
+      // From the latest call backwards, up to the last visit.
       for (auto event = all.rbegin(); event != all.rend(); ++event) {
         if ((*event)->start_ns >= there->start_ns) continue;
         const uint64_t site = analysis_.Site(**event);
@@ -294,8 +296,8 @@ class CycleFinder {
     return false;
   }
 
-  // Those of `there` that are also members of the communicator of the call of `process`: only they
-  // call on both communicators. All of them if it is in no such call.
+  // The members of `there` that are also members of the communicator of the call of `process`: only
+  // they call on both communicators. All of `there` if `process` is in no call on a communicator.
   std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->member == kNoIndex) return there;
@@ -307,8 +309,8 @@ class CycleFinder {
     return both;
   }
 
-  // Keeps the incident with the fewest deviating and then the most agreeing ranks. If two are equal
-  // in both, it is a tie.
+  // Keeps the incident with the fewest deviating ranks, and among equals the one with the most
+  // agreeing ranks. If two incidents are equal in both, the kept one is a tie.
   static void Keep(Incident incident, std::optional<Incident>* best) {
     const auto weight = [](const Incident& one) {
       return std::pair(one.deviating.size(), -static_cast<ptrdiff_t>(one.agreeing.size()));
@@ -320,7 +322,8 @@ class CycleFinder {
     }
   }
 
-  // The process may wait for a dead rank: that is the cause, and it has been found.
+  // Whether the process may wait for a dead rank. If so, the dead rank is the cause, and has been
+  // found.
   bool WaitsForTheDead(uint32_t process) const {
     const std::vector<WaitDependency>& dependencies =
         analysis_.graph.processes[process].dependencies;
@@ -331,8 +334,8 @@ class CycleFinder {
   }
 
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual, bool rests_on_order) {
-    // A dead rank is the cause, and so is a process that waits for what it has to do itself: both
-    // have been found.
+    // A dead rank is the cause, and so is a process that waits for partitions that it has to mark
+    // itself. Both have been found.
     if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
           return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
         })) {
@@ -389,7 +392,8 @@ void FindCycles(const Analysis& analysis, std::vector<Incident>* incidents) {
       static_cast<uint32_t>(processes + graph.nodes.size() + graph.any_source.size()), stuck,
       [&](uint32_t v) { return WaitsFor(analysis, v); });
   for (const std::vector<uint32_t>& component : components.members) {
-    // A component with one process is no ring: the process is a member of its own any-source wait.
+    // A component with one process is no ring: the process is only a member of its own any-source
+    // wait.
     if (component.size() > 1 && component[1] < processes) finder.CheckComponent(component);
   }
 }

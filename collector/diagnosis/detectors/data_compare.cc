@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kWordBytes = 8;
 
-// The part of a complex number, or the element itself.
+// The size of a part of a complex number, or of the element itself; at most a word.
 uint32_t PartBytes(TypeClass type_class) {
   switch (type_class) {
     case TypeClass::kC64:
@@ -29,15 +29,15 @@ uint64_t Mask(uint32_t bytes) {
   return bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
 }
 
-// Where in the whole buffer the word with this index among those read is.
+// The place in the whole buffer of the word that has this index among the words read.
 uint64_t PlaceOf(const DataRead& read, uint64_t index) {
   const uint64_t all = (read.bytes + kWordBytes - 1) / kWordBytes;
   if (read.reading != ring::DataReading::kSampled || read.words.words == 0) return index;
   return ring::SampledWord(all, read.words.words, read.sequence + read.start, index);
 }
 
-// A floating-point number's position among all of its type: neighbors differ by 1, and the two
-// zeros are equal.
+// The position of a floating-point number among all numbers of its type: neighbors differ by 1, and
+// the two zeros are equal.
 int64_t PositionOf(uint64_t bits, uint32_t bytes) {
   const uint64_t sign = uint64_t{1} << (8 * bytes - 1);
   const auto magnitude = static_cast<int64_t>(bits & (sign - 1));
@@ -51,8 +51,8 @@ struct WordDifference {
   uint64_t exclusive = 0;  // deviating xor agreeing
 };
 
-// The words on both sides of a difference, if there is one pair: the bits that do not differ are
-// unknown, and are 0 in both.
+// Whether one pair of words has this difference and this exclusive or. Bits that do not differ are
+// unknown, and are taken as 0 in both.
 bool IsPossible(uint64_t change, uint64_t exclusive) {
   // p + q = exclusive and p - q = change, where p and q are parts of `exclusive`.
   const uint64_t twice = exclusive + change;
@@ -67,7 +67,7 @@ struct Range {
   uint64_t last = 0;
 };
 
-// The words among which the first one that differs is, and whether no word behind them differs.
+// The range that contains the first word that differs, and whether no word after the range differs.
 std::pair<Range, bool> RangeOf(const DataRead& a, const DataRead& b) {
   const uint64_t words = a.words.words;
   if (words == 0) return {{0, 0}, false};
@@ -90,7 +90,7 @@ std::pair<Range, bool> RangeOf(const DataRead& a, const DataRead& b) {
 
 constexpr uint64_t kLeastPeriod = 63;
 
-// The word that differs, if the sums differ as by a change of exactly one.
+// The word that differs, if the sums are consistent with a change of exactly one word.
 std::optional<WordDifference> OnlyWord(const DataRead& a, const DataRead& b, Range range) {
   WordDifference word;
   word.change = a.words.sum - b.words.sum;
@@ -105,7 +105,7 @@ std::optional<WordDifference> OnlyWord(const DataRead& a, const DataRead& b, Ran
   uint64_t inverse = odd;  // Newton's method: each step doubles the number of correct bits
   for (int step = 0; step < 6; ++step) inverse *= 2 - odd * inverse;
   const uint64_t period_mask = zeros == 0 ? ~uint64_t{0} : (uint64_t{1} << (64 - zeros)) - 1;
-  // Of changes in the highest bits, too little is left in the sums.
+  // For changes in the highest bits only, the sums keep too little to find the word.
   if (period_mask < kLeastPeriod || period_mask < range.last - range.first) return std::nullopt;
   const uint64_t solution = (weighted >> zeros) * inverse & period_mask;
   const uint64_t first = range.first + 1;  // j counts from 1
@@ -116,7 +116,8 @@ std::optional<WordDifference> OnlyWord(const DataRead& a, const DataRead& b, Ran
   return word;
 }
 
-// Adds the elements of one word to a difference whose first word it may be.
+// Adds the elements of one word to a difference. `is_first`: it is the first word of the
+// difference.
 void AddWord(const DataRead& read, const WordDifference& word, bool is_first, DataDifference* to) {
   const uint32_t bytes = PartBytes(read.type_class);
   const uint32_t element = ElementBytes(read.type_class);
@@ -127,7 +128,7 @@ void AddWord(const DataRead& read, const WordDifference& word, bool is_first, Da
     const uint64_t flipped = word.exclusive >> (8 * at) & mask;
     const uint64_t part = change & mask;
     const bool negative = (part >> (8 * bytes - 1) & 1) != 0;
-    // The element's own change, sign-extended; what is left is that of the elements above it.
+    // The element's own change, sign-extended. The rest is the change of the elements above it.
     const uint64_t signed_part = negative ? part | ~mask : part;
     change = bytes == kWordBytes ? 0 : (change - signed_part) >> (8 * bytes);
     if (flipped == 0) continue;
@@ -137,7 +138,7 @@ void AddWord(const DataRead& read, const WordDifference& word, bool is_first, Da
       to->flipped = flipped;
       first = false;
     }
-    // With another sign, the change of the bits says nothing about the distance.
+    // If the signs differ, the change of the bits does not show the distance.
     const bool same_sign = (flipped >> (8 * bytes - 1) & 1) == 0;
     if (!same_sign) to->has_ulps = false;
     to->ulps = std::max(to->ulps, negative ? (~signed_part + 1) : signed_part);
@@ -232,7 +233,7 @@ bool AreComparable(const DataRead& a, const DataRead& b) {
 DataDifference FindDifference(const DataRead& deviating, const DataRead& agreeing) {
   DataRead a = deviating;
   DataRead b = agreeing;
-  // The same data may be of two types, of which one is MPI_BYTE.
+  // The same data may have two types, if one of them is MPI_BYTE.
   if (a.type_class != b.type_class) a.type_class = b.type_class = TypeClass::kUnknown;
   if (a.piece_kind == ring::DataPieces::kWords && b.piece_kind == ring::DataPieces::kWords) {
     return OfWords(a, b);

@@ -1,4 +1,4 @@
-// Compares what was read of two buffers, by their sums (proto/data_words.h).
+// Compares reads of two buffers, by their sums (proto/data_words.h).
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_
 
@@ -13,17 +13,17 @@ namespace rollcall {
 // Bytes of one basic element, and of the parts of a complex number; 1 if unknown.
 uint32_t ElementBytes(TypeClass type_class);
 bool IsFloatingPoint(TypeClass type_class);
-// Its bytes include some without meaning, which may differ.
+// Whether some of its bytes have no meaning, and may differ.
 bool HasPadding(TypeClass type_class);
 
-// Whether the same words were read of both, so that equal sums mean equal data.
+// Whether the same words were read of both buffers, so that equal sums mean equal data.
 bool AreComparable(const DataRead& a, const DataRead& b);
 
-// Of two reads that are comparable and differ. No two elements that differ are less than `ulps`
-// apart, for a floating-point type.
+// The difference of two reads that are comparable and differ. For a floating-point type, no two
+// elements are more than `ulps` apart, if `has_ulps`.
 DataDifference FindDifference(const DataRead& deviating, const DataRead& agreeing);
 
-// Of the same, whether the differences may be in signs only, as of zeros.
+// Whether two such reads may differ only in signs, as zeros do.
 bool MayDifferInSignsOnly(const DataRead& a, const DataRead& b);
 
 // The value of an element, as "1.5" or "0x3f"; empty for types that have no such text.

@@ -1,4 +1,4 @@
-// Judges the data of collectives: which numbers were NaN, and which copies differ that must not.
+// Judges the data of collectives: numbers that were NaN, and copies that differ but must be equal.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -38,7 +38,7 @@ std::vector<Entry> EntriesOf(const Trace& trace, const CommunicatorHistory& hist
   return entries;
 }
 
-// Whether two call paths are of one call. What is read has no context.
+// Whether two call paths belong to one call. The path of a read has no context.
 bool AreOfOneCall(const Trace& trace, uint32_t a, uint32_t b) {
   if (a == b) return true;
   if (a == kNoIndex || b == kNoIndex) return false;
@@ -48,11 +48,11 @@ bool AreOfOneCall(const Trace& trace, uint32_t a, uint32_t b) {
          x.portable_hash == y.portable_hash;
 }
 
-// Of two reads of one side, the later one counts: MPI rejected the call of the first, and its
-// number was given to another.
+// If one side has two reads, the later one counts: MPI rejected the call of the first read, and
+// another call got its number.
 void AddEntry(const Trace& trace, const Entry& entry, MemberCallData* to) {
   if (entry.read != nullptr) {
-    // Not a persistent one, whose starts have call paths of their own.
+    // Starts of persistent calls have call paths of their own and are not checked.
     if (entry.start == 0 && !AreOfOneCall(trace, entry.read->call_path, to->event->call_path)) {
       return;
     }
@@ -63,7 +63,7 @@ void AddEntry(const Trace& trace, const Entry& entry, MemberCallData* to) {
   }
 }
 
-// Whether the call's records say that its members made one call.
+// Whether the records show that the members made the same call.
 bool Fits(const Analysis& analysis, const DataCall& call) {
   if (call.event == nullptr) return false;
   const Arguments& one = analysis.Args(*call.event);
@@ -92,8 +92,8 @@ bool DataCall::HasAllInputs() const {
 
 bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& histories) {
   constexpr uint32_t kOther = ring::kIsInter | ring::kIsNccl | ring::kIsWindow | ring::kIsFile;
-  // A collective that was not recorded has no sequence number: those behind it have the numbers of
-  // other calls.
+  // A collective that was not recorded has no sequence number: later collectives of the member have
+  // the numbers of other calls.
   return histories.ordered &&
          (analysis.trace.communicators[histories.communicator].flags & kOther) == 0 &&
          std::none_of(histories.members.begin(), histories.members.end(),

@@ -1,5 +1,6 @@
 // Finds ranks that all pass the same data to reductions, call after call, as if each had the same
-// part of the problem; and data that was so, or is meant to be, and no longer is.
+// part of the problem. Also finds data that was equal on all ranks, or is meant to be, and is not
+// equal any more.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint64_t kCallsInARow = 8;
 constexpr uint64_t kLeastElements = 64;
-// Of two ranks, none is the one that drifted.
+// With two ranks there is no majority, so neither is named.
 constexpr size_t kLeastMembers = 3;
 
 bool SumsUp(const Analysis& analysis, const DataCall& call) {
@@ -31,8 +32,8 @@ bool SumsUp(const Analysis& analysis, const DataCall& call) {
   }
 }
 
-// Whether its inputs can be judged: they are comparable, and not the few values that computations
-// have in common (zeros, ones, counts).
+// Whether the inputs of the call can be judged: they are comparable, and they are not the few
+// values that unrelated computations have in common (zeros, ones, counts).
 bool TellsInputs(const DataCall& call) {
   if (!call.HasAllInputs()) return false;
   const DataRead& one = *call.members.front().input;
@@ -44,17 +45,18 @@ bool TellsInputs(const DataCall& call) {
   });
 }
 
-// The members whose input is not that of more than half, and one of the latter.
+// The members whose input differs from that of the majority.
 struct Minority {
   std::vector<size_t> members;
   size_t agreeing = 0;
 };
 
-// Empty if no input is that of more than half. In most jobs all inputs differ: linear.
+// Empty if no input is common to more than half of the members. In most jobs all inputs differ, so
+// the search is linear.
 std::optional<Minority> MinorityOf(const DataCall& call) {
   const auto words = [&](size_t m) -> const Fingerprint& { return call.members[m].input->words; };
   Minority minority;
-  size_t lead = 0;  // of `agreeing`, by Boyer and Moore's majority vote
+  size_t lead = 0;  // votes for `agreeing`, by Boyer and Moore's majority vote
   for (size_t m = 0; m < call.members.size(); ++m) {
     if (lead == 0) minority.agreeing = m;
     words(m) == words(minority.agreeing) ? ++lead : --lead;
@@ -80,7 +82,7 @@ struct SiteInputs {
   std::optional<Fingerprint> before;
   std::optional<Incident> same;
   std::optional<Incident> drift;
-  bool varied = false;  // they were not equal for another reason than a drift
+  bool varied = false;  // the inputs became unequal for another reason than a drift
 };
 
 class InputFinder {
@@ -190,7 +192,7 @@ std::optional<Incident> CompareCopies(const std::vector<Copy>& copies) {
     groups[{copy.data->bytes, HashFingerprint(copy.data->words)}].push_back(&copy);
   }
   if (groups.size() < 2) return std::nullopt;
-  // Of two groups of one size, the one with the first process.
+  // The largest group; of two groups of the same size, the one with the first process.
   const std::vector<const Copy*>* most = &groups.begin()->second;
   for (const auto& [key, group] : groups) {
     const bool more =

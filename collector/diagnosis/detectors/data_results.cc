@@ -1,6 +1,6 @@
-// Finds results that the standard makes equal and that differ: of broadcasts, of reductions whose
-// result every member gets (MPI-4.1, 6.9.6), of gathered data, and what one member sent and another
-// received.
+// Finds differences between data that the standard requires to be equal: results of broadcasts,
+// results of reductions that every member gets (MPI-4.1, 6.9.6), gathered data, and data that one
+// member sent and another received.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,13 +15,13 @@ namespace {
 
 using What = Incident::What;
 
-// Reductions may be computed in another order, or with another precision of intermediate results,
-// on each member. More than this is not rounding of one sum.
+// A larger difference is not the rounding of one sum. Each member may compute a reduction in
+// another order, or with another precision of intermediate results.
 constexpr uint64_t kLastBitsUlps = 4;
 
 // Members with equal data.
 struct Group {
-  const DataRead* data = nullptr;  // of the first
+  const DataRead* data = nullptr;  // of the first member
   std::vector<size_t> members;
 };
 
@@ -64,7 +64,8 @@ bool IsExact(TypeClass type) {
   }
 }
 
-// Only predefined operations give one result, and NaNs may have different bits.
+// Whether all members must have the same result. Only predefined operations give one result, and
+// NaNs may have different bits.
 bool IsReproducible(const DataCall& call, const Arguments& arguments) {
   if (arguments.reduce_op == static_cast<uint16_t>(ReduceOp::kNone) ||
       arguments.reduce_op > static_cast<uint16_t>(ReduceOp::kMinloc)) {
@@ -74,7 +75,7 @@ bool IsReproducible(const DataCall& call, const Arguments& arguments) {
   for (const MemberCallData& member : call.members) {
     if (member.result == nullptr) continue;
     const TypeClass own = member.result->type_class;
-    // In other types, as pairs, NaN is not looked for.
+    // The shim does not scan other types, such as pairs, for NaN.
     if (member.result->nans != 0 || (!IsExact(own) && !IsFloatingPoint(own))) return false;
     if (type.value_or(own) != own) return false;
     type = own;
@@ -143,7 +144,7 @@ class ResultFinder {
     return false;
   }
 
-  // The root's buffer is what every member must have, unless it is the root's that changed.
+  // Every member must have the data of the root's buffer, unless the root's buffer changed.
   void LookAtBcast(const DataCall& call, size_t root) {
     std::vector<Group> groups = GroupResults(call);
     const MemberCallData* of_root = root < call.members.size() ? &call.members[root] : nullptr;
@@ -151,7 +152,7 @@ class ResultFinder {
     if (sent != nullptr && of_root->result != nullptr) {
       if (!AreComparable(*sent, *of_root->result)) return;
       if (sent->words != of_root->result->words) {
-        // What it sent is unknown; the others may have received either.
+        // It is unknown which data the root sent. The others may have received either.
         return Add(call, {root}, {}, *of_root->result, *sent, true, false);
       }
     } else if (sent != nullptr && !groups.empty()) {
@@ -200,7 +201,7 @@ class ResultFinder {
     std::sort(deviating.begin(), deviating.end());
     std::sort(right->members.begin(), right->members.end());
     const bool exact = !reduces || IsExact(first->type_class);
-    // Which of two zeros is the larger one is not defined.
+    // It is not defined which of two zeros is the larger one.
     const bool min_or_max = IsMinOrMax(call.Args(analysis_).reduce_op);
     if (!exact && ((min_or_max && AllDiffer(*groups, *right->data, MayDifferInSignsOnly)) ||
                    AllDiffer(*groups, *right->data, IsRounding))) {
@@ -216,7 +217,7 @@ class ResultFinder {
     return difference.exact && difference.has_ulps && difference.ulps <= kLastBitsUlps;
   }
 
-  // Whether all groups but that of `right` differ from it in this way.
+  // Whether all groups except that of `right` differ from `right` in this way.
   static bool AllDiffer(const std::vector<Group>& groups, const DataRead& right,
                         bool (*how)(const DataRead& deviating, const DataRead& right)) {
     return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
@@ -236,7 +237,7 @@ class ResultFinder {
     Report(call, std::move(incident));
   }
 
-  // The same again at one place is one incident.
+  // Repetitions at one place are one incident.
   void Report(const DataCall& call, Incident incident) {
     const uint64_t site = analysis_.sites.Id(call.event->call_path);
     const auto [entry, added] = known_.emplace(std::pair(incident.what, site), incidents_.size());
@@ -247,7 +248,7 @@ class ResultFinder {
     }
   }
 
-  // ---- What one member sent and another received ----
+  // ---- Data that one member sent and another received ----
 
   static uint64_t HashOf(const DataRead* data) {
     return data == nullptr || HasPadding(data->type_class) ? 0 : HashFingerprint(data->words);
@@ -302,8 +303,8 @@ class ResultFinder {
     }
   }
 
-  // A member that is in several transfers, as the only sender or the only receiver of them, is the
-  // one with other data. Otherwise the receivers are: what was sent is what they must have.
+  // If one member is the only sender of several wrong transfers, it deviates. Otherwise the
+  // receivers deviate, because they must have the data that was sent.
   void AddTransfers(const DataCall& call) {
     const std::vector<Transfer> transfers = std::exchange(transfers_, {});
     if (transfers.empty()) return;

@@ -12,8 +12,8 @@ namespace {
 
 using What = Incident::What;
 
-// The calls of one side are those of ranks that were exiting because of an exception: calls of a
-// destructor or of an `atexit` function.
+// Whether all ranks of one side made their calls while they were exiting because of an exception:
+// calls of a destructor or of an `atexit` function.
 bool IsByTheWayOut(const Analysis& analysis, const Incident& incident) {
   if (incident.what != What::kCalls && incident.what != What::kShift) return false;
   const auto leaves = [&](uint32_t p) {
@@ -28,7 +28,7 @@ bool IsByTheWayOut(const Analysis& analysis, const Incident& incident) {
   return all_leave(incident.deviating) || all_leave(incident.agreeing);
 }
 
-// Exceptions of one job are one finding, whatever the ranks wait in; the rank that raised first
+// Exceptions of one job are one finding, whatever the ranks wait in. The rank that raised first
 // comes first.
 void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
   const auto raised = [&trace](const Incident& incident) {
@@ -60,7 +60,8 @@ void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
   }
 }
 
-// Each crashed process has a reason of its own, as has each process that raised an exception.
+// Whether the process has a reason of its own: each crashed process has, and each process that
+// raised an exception.
 bool IsCrash(const Process& process) {
   const ProcessEnd& end = process.end;
   return process.exception || end.with_node ||
@@ -68,7 +69,7 @@ bool IsCrash(const Process& process) {
           end.status != 13 && end.status != 15);
 }
 
-// Selects the causes among the deaths: the first one, and those that no clean-up explains.
+// Selects the causes among the deaths: the first death, and the deaths that no clean-up explains.
 class DeathFinder {
  public:
   DeathFinder(const Analysis& analysis, std::vector<Incident>* incidents)
@@ -96,7 +97,7 @@ class DeathFinder {
   }
 
  private:
-  // Processes that raised an exception come first; then the order of the ends.
+  // The sort key: processes that raised an exception come first, then the order of the ends counts.
   std::tuple<uint32_t, int64_t> When(uint32_t p) const {
     const Process& process = trace_.processes[p];
     if (process.exception && !FailedInACall(trace_, process)) return {0u, process.exception->at_ns};
@@ -104,7 +105,8 @@ class DeathFinder {
     return {process.end.order, at == kNoTime ? INT64_MAX : at};
   }
 
-  // The error handler of a wrong call ends the rank inside that call: the call is the cause.
+  // Whether an error handler may have ended the rank inside a wrong call. The call is then the
+  // cause.
   bool EndedByMpi(uint32_t p) const {
     const Process& process = trace_.processes[p];
     return process.errors_seen > 0 ||
@@ -112,20 +114,21 @@ class DeathFinder {
             process.end.how != ProcessEnd::How::kSignaled);
   }
 
-  // The error handler notifies the launcher before it exits, and the launcher's signal may arrive
-  // first.
+  // Whether the rank ended inside a call without a crash. An error handler notifies the launcher
+  // before it exits, and the launcher's signal may arrive first.
   bool EndedInACall(uint32_t p) const {
     const Process& process = trace_.processes[p];
     return analysis_.graph.processes[p].open != nullptr && !IsCrash(process) &&
            !process.end.oom_killed;
   }
 
-  // The same for a message that is longer than its receive; nullptr if there is none.
+  // The message that ended the rank because it was longer than its receive; nullptr if there is
+  // none.
   Incident* CutOff(uint32_t p) {
     return EndedByMpi(p) || EndedInACall(p) ? CutOffMessage(&incidents_, p) : nullptr;
   }
 
-  // MPI ended both before it had started: what is wrong may be wrong on each node.
+  // MPI ended both processes before it had started: the fault may be on each node.
   bool FailedToStartToo(uint32_t p) const { return FailedToStart(p) && FailedToStart(causes_[0]); }
   bool FailedToStart(uint32_t p) const {
     return trace_.processes[p].ended_by && trace_.processes[p].phase == ring::Phase::kStarting;
@@ -161,8 +164,8 @@ class DeathFinder {
           return incident.what == What::kCalls || incident.what == What::kRejected ||
                  (incident.what == What::kShift && incident.mismatch);
         });
-    // A truncated message ends the whole job, and the order in which the other ends are noticed is
-    // not certain.
+    // A truncated message ends the whole job. The order in which the other ends are noticed is not
+    // certain.
     const bool explained = std::any_of(dead_.begin(), dead_.end(),
                                        [this](uint32_t p) { return CutOff(p) != nullptr; });
     for (const uint32_t p : dead_) {
@@ -178,7 +181,7 @@ class DeathFinder {
     }
   }
 
-  // Ranks that wait for one excused by a wrong call wait for that call.
+  // If ranks wait for a rank that a wrong call excuses, the wrong call makes them hang.
   void MarkWrongCalls() {
     const bool wait = AnyDeath([this](const Incident& death) {
       return std::any_of(excused_.begin(), excused_.end(),
@@ -189,8 +192,8 @@ class DeathFinder {
     }
   }
 
-  // Deaths that other ranks wait for are known from the wait graph, with the collective that they
-  // miss.
+  // Keeps the deaths that are causes. Deaths that other ranks wait for come from the wait graph,
+  // with the collective that the dead ranks are missing from.
   void KeepCauses() {
     for (Incident& incident : incidents_) {
       if (incident.what != What::kDeath) continue;
@@ -213,7 +216,7 @@ class DeathFinder {
     incident.what = What::kDeath;
     incident.deviating = {p};
     incident.deviating_event = analysis_.CurrentEvent(p);
-    // It died inside a collective: the other members inside wait for it.
+    // If it died inside a collective, the other members inside wait for it.
     if (incident.deviating_event != nullptr && incident.deviating_event->sequence != 0 &&
         analysis_.graph.processes[p].open != nullptr) {
       const Event& call = *incident.deviating_event;
@@ -229,7 +232,7 @@ class DeathFinder {
   std::vector<Incident>& incidents_;
   std::vector<uint32_t> dead_;
   std::vector<uint32_t> causes_;
-  std::vector<uint32_t> excused_;  // excused by a wrong call, which is what the others wait for
+  std::vector<uint32_t> excused_;  // excused by a wrong call, for which the others wait
 };
 
 }  // namespace

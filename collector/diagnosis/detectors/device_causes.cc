@@ -44,11 +44,11 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // A host inside an MPI call waits for other hosts, and its device gets no new work meanwhile.
+  // A host inside an MPI call waits for other hosts, and meanwhile gives its device no new work.
   void AddHostEdges(uint32_t p) {
     const ProcessView& view = analysis_.graph.processes[p];
     if (view.activity != Activity::kBlocked || !analysis_.Still(p)) return;
-    // Or for another device of its process.
+    // The host may also wait for another device of its process.
     const std::vector<uint32_t>& held_up_by = analysis_.trace.processes[p].held_up_by;
     next_[p].insert(next_[p].end(), held_up_by.begin(), held_up_by.end());
     for (const WaitDependency& dependency : view.dependencies) {
@@ -64,7 +64,7 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // Waits end in the components that no edge leaves.
+  // Chains of waits end in the components that no edge leaves.
   void JudgeSinks() {
     std::vector<uint32_t> waiting;
     for (uint32_t p = 0; p < processes_; ++p) {
@@ -98,8 +98,9 @@ class CauseFinder : DeviceFinder {
       const Activity activity = analysis_.graph.processes[p].activity;
       if (activity == Activity::kEnded || activity == Activity::kLeft) return AddGone(p, activity);
       const bool idle = OldestHandedOver(analysis_.trace, analysis_.trace.processes[p]) == nullptr;
-      // A host inside another kind of call is handled with that call. A host that waits for its
-      // device, on which no NCCL operation is left, is late because of other work on the device.
+      // A host inside another kind of call is handled with that call. If a host waits for its
+      // device, and no NCCL operation is left on the device, other work on the device delays the
+      // host.
       if (activity == Activity::kBlocked && !(idle && HostWaits(p))) return;
       if (LeftCommunicator(p)) return AddGone(p, Activity::kLeft);
       if (idle && !lags_[p] && !MayWaitForGraph(p)) hosts_.push_back(p);
@@ -108,7 +109,8 @@ class CauseFinder : DeviceFinder {
     }
   }
 
-  // Others wait for an operation on a communicator that this process destroyed, aborted or revoked.
+  // Whether others wait for an operation on a communicator that this process destroyed, aborted or
+  // revoked.
   bool LeftCommunicator(uint32_t p) const {
     return std::any_of(
         waits_.operations.begin(), waits_.operations.end(), [&](const DeviceOperation& operation) {
@@ -146,7 +148,7 @@ class CauseFinder : DeviceFinder {
       if (incident.deviating.front() != p) return;  // it was handled with the first of them
     }
     incident.deviating_event = analysis_.LastCall(p);
-    // Most ranks ended without it: those that wait in it are the exception.
+    // If most ranks ended without the operation, the ranks that wait in it deviate.
     if (!best->IsMessage() &&
         incident.deviating.size() > best->first.size() + best->behind.size()) {
       std::swap(incident.deviating, incident.agreeing);
@@ -155,7 +157,7 @@ class CauseFinder : DeviceFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // One end of a host process, reported once for all of its devices.
+  // The end of a host process is reported once for all of its devices.
   bool WentWithAnother(uint32_t p) {
     const std::vector<Process>& all = analysis_.trace.processes;
     for (Incident& incident : incidents_) {
@@ -172,7 +174,7 @@ class CauseFinder : DeviceFinder {
   }
 
   // Whether a rank of `operation.first` has an open operation on a communicator with a dead member.
-  // That one may be what hangs: another operation of the group, or a later one.
+  // That operation, another one of the group or a later one, may be the one that hangs.
   bool MayWaitForTheDead(const DeviceOperation& operation) const {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.CommunicatorOf(request.event);
@@ -192,7 +194,7 @@ class CauseFinder : DeviceFinder {
     return history != nullptr && history->entered >= operation.sequence;
   }
 
-  // All members that are needed have begun it.
+  // Judges an operation that all needed members have begun.
   void JudgeOperation(const DeviceOperation& operation) {
     if (IsExplained(operation) || IsRecent(operation)) return;
     if (!operation.absent.empty()) {
@@ -202,7 +204,8 @@ class CauseFinder : DeviceFinder {
       incidents_.push_back(std::move(incident));
       return;
     }
-    // If members may complete it early and several remain, those may wait for one of themselves.
+    // If members may complete the operation early and several members remain, these may wait for
+    // one of themselves.
     const bool some_done =
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
                                     NeedsAll(analysis_.Args(*operation.event)));
@@ -233,8 +236,8 @@ class CauseFinder : DeviceFinder {
       }
       return result;
     };
-    // A missing message explains a ring; a collective that is only behind another operation does
-    // not.
+    // A missing message explains a ring. A collective that is only queued after another operation
+    // does not.
     for (const bool posted : {false, true}) {
       std::vector<const DeviceOperation*> messages;
       bool collectives = false;
@@ -275,8 +278,9 @@ class CauseFinder : DeviceFinder {
     const Event* theirs = oldest != nullptr ? &oldest->event : analysis_.CurrentEvent(there);
     incident.deviating_event = theirs;
     const bool enqueued = Contains(operation.behind, there);
-    // In opposite order, both sides make the same number of calls on both groups, or each fewer on
-    // one of them. If only one side made fewer, it skipped one.
+    // If the sides use two groups in opposite order, either both have made the same number of calls
+    // on both groups, or each has made fewer on one of them. If only one side has made fewer, it
+    // skipped a call.
     const bool numbered = theirs != nullptr && theirs->sequence != 0 && theirs->member != kNoIndex;
     const bool left_out = MadeMore(operation.communicator, here, there) &&
                           !(numbered && MadeMore(analysis_.CommunicatorOf(*theirs), there, here));
@@ -296,7 +300,7 @@ class CauseFinder : DeviceFinder {
     return a != nullptr && b != nullptr && a->entered > b->entered;
   }
 
-  // Both ends are named: their records do not show which of the two has one call too many.
+  // Both ends are named, because their records do not show which of them has made a call too many.
   void AddMessages(const std::vector<const DeviceOperation*>& messages, bool posted) {
     Incident incident = Make(What::kMessage, *messages.front());
     incident.Set<MessageDetails>().mutual = posted;

@@ -9,7 +9,7 @@ DeviceFinder::DeviceFinder(const Analysis& analysis, std::vector<Incident>* inci
       waits_(analysis.device),
       incidents_(*incidents),
       processes_(static_cast<uint32_t>(analysis.trace.processes.size())) {
-  // A live observer had waited long enough: it took a stack, or rollcall ended the process.
+  // A live observer had waited long enough if it took a stack, or if rollcall ended the process.
   for (uint32_t p = 0; p < processes_; ++p) {
     was_judged_ |= analysis_.WasJudged(p) || analysis_.WasLookedInto(p);
   }

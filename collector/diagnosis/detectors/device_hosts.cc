@@ -1,4 +1,4 @@
-// Finds hosts that have not enqueued what other devices wait for.
+// Finds hosts that have not enqueued an operation that other devices wait for.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -46,8 +46,8 @@ class HostFinder : DeviceFinder {
     }
   }
 
-  // A host that has nothing open and is behind the others is a cause as well, even if no rank waits
-  // for it yet because the others still wait for another rank.
+  // A lagging host that has nothing open is a cause as well. Perhaps no rank waits for it yet,
+  // because the others still wait for another rank.
   void AddIdleHosts() {
     std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> idle;
     std::vector<bool> known(processes_, false);
@@ -97,7 +97,7 @@ class HostFinder : DeviceFinder {
     incident.deviating_event = analysis_.LastCall(incident.deviating.front());
     if (incident.deviating.size() > there.size() && !operation.IsMessage() &&
         !Expected(operation, incident.deviating.front())) {
-      // If most have done nothing of the kind and few wait, the few are the exception.
+      // If most ranks have not made such a call and few wait in it, the few deviate.
       incident.what = What::kLeft;
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);

@@ -16,8 +16,8 @@ class HistoryFinder : DeviceFinder {
  public:
   using DeviceFinder::DeviceFinder;
 
-  // A skipped call pairs its successors with the wrong ones: the history of call sites shows where,
-  // the stuck operation does not.
+  // After a skipped call, later calls match the wrong ones. The history of call sites shows where
+  // the skip was; the stuck operation does not.
   void FindShifts() {
     for (const DeviceOperation& operation : waits_.operations) {
       if (operation.IsMessage() || IsExplained(operation) || MayMove(operation)) continue;
@@ -35,7 +35,8 @@ class HistoryFinder : DeviceFinder {
     }
   }
 
-  // A rank that waits in an operation that is out of step waits because of that.
+  // A rank that waits in an operation that is out of step waits because of the earlier mismatch or
+  // shift.
   void MarkHangs() {
     for (const DeviceOperation& operation : waits_.operations) {
       if (operation.IsMessage() || MayMove(operation)) continue;

@@ -1,5 +1,5 @@
-// Finds calls with one sequence number that ranks made from different places: usually two arms of a
-// branch that make the same call, sometimes a call that matches by chance.
+// Finds calls with one sequence number that ranks made from different places. Usually two arms of a
+// branch make the same call; sometimes calls match by chance.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,7 +10,7 @@
 namespace rollcall {
 namespace {
 
-// The histories that made call `sequence`, by call site; empty if a record is missing.
+// The processes that made call `sequence`, by call site; empty if a record is missing.
 std::map<uint32_t, std::vector<uint32_t>> BySite(const Analysis& analysis,
                                                  const CommunicatorHistory& histories,
                                                  uint64_t sequence) {
@@ -56,7 +56,7 @@ void FindDivergentSites(const Analysis& analysis, std::vector<Incident>* inciden
       first = std::max(first, history.first);
       last = std::min(last, history.last);
     }
-    // The same places again in a loop are one incident.
+    // Repetitions from the same places, as in a loop, are one incident.
     std::map<std::set<uint32_t>, size_t> known;
     for (uint64_t sequence = first; sequence <= last; ++sequence) {
       const auto sites = BySite(analysis, histories, sequence);

@@ -1,9 +1,9 @@
-// Finds what a job that finished well left behind. MPI 4.0, 11.2.2: before MPI_Finalize a process
-// "must locally complete all MPI operations that it initiated and must execute matching calls
-// needed to complete MPI communications initiated by other processes".
+// Finds unfinished operations and leaks of a job that finished without errors. MPI 4.0, 11.2.2:
+// before MPI_Finalize a process "must locally complete all MPI operations that it initiated and
+// must execute matching calls needed to complete MPI communications initiated by other processes".
 //
-// The recorder counts all of it, so the result does not depend on how far back the records go; only
-// the shown lines do.
+// The recorder counts collectives, messages and objects. So the result does not depend on how far
+// back the records go; only the shown lines do.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +19,8 @@ namespace {
 
 using What = Incident::What;
 
-// An MPI communicator with one group, certain sequence numbers and traces of all members.
+// Whether this is an MPI communicator with one group, certain sequence numbers and traces of all
+// members.
 bool IsPlain(const Analysis& analysis, const CommunicatorHistory& histories) {
   constexpr uint32_t kOthers = ring::kIsInter | ring::kIsWindow | ring::kIsFile | ring::kIsNccl |
                                ring::kSawConcurrency | ring::kWeakIdentity;
@@ -59,7 +60,7 @@ Incident UnevenEnd(const Analysis& analysis, const CommunicatorHistory& historie
   return incident;
 }
 
-// Messages of one envelope.
+// The numbers of messages with one envelope.
 struct MessageCount {
   uint64_t sent = 0;
   uint64_t received = 0;
@@ -81,7 +82,7 @@ class MessageCounts {
       Incident incident;
       incident.what = What::kUnreceived;
       incident.communicator = communicator;
-      incident.tie = true;  // one message too many was sent, or one too few received
+      incident.tie = true;  // it is not known whether a send is wrong, or a receive is missing
       incident.deviating = {from};
       incident.agreeing = {to};
       incident.Set<MessageDetails>().count = count.sent - count.received;
@@ -98,8 +99,8 @@ class MessageCounts {
       if (channel.member == kNoIndex) continue;
       const uint32_t c = trace_.members[channel.member].communicator;
       const uint32_t peer = PeerOf(p, c, channel.peer);
-      // Wildcard receives without a recorded status, or a full table: any message may have been
-      // received.
+      // After wildcard receives without a recorded status, or with a full table, any message may
+      // have been received.
       if (channel.receives_unseen || peer == kNoIndex || channel.tag == ring::kAnyTag) {
         doubtful_.insert({c, p});
         if (peer != kNoIndex) doubtful_.insert({c, peer});
@@ -108,7 +109,7 @@ class MessageCounts {
       if (channel.sent != 0) counts_[{c, p, peer, channel.tag}].sent += channel.sent;
       if (channel.received != 0) counts_[{c, peer, p, channel.tag}].received += channel.received;
     }
-    // A receive whose request was not completed may have received a message.
+    // A receive whose request was never completed may have received a message.
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
       const uint32_t member = request.event.member;
       if (member != kNoIndex) doubtful_.insert({trace_.members[member].communicator, p});
@@ -118,15 +119,16 @@ class MessageCounts {
   uint32_t PeerOf(uint32_t p, uint32_t communicator, int32_t peer) const {
     const Communicator& comm = trace_.communicators[communicator];
     if (peer < 0 || static_cast<size_t>(peer) >= comm.ranks.size()) return kNoIndex;
-    // A member that knows the communicator by another identity counted its messages there.
+    // A member that has another identity for the communicator counted its messages under that
+    // identity.
     const bool whole = comm.members.size() == comm.ranks.size();
     const uint32_t others = ring::kIsInter | ring::kIsNccl | ring::kWeakIdentity;
     if (!whole || (comm.flags & others) != 0) return kNoIndex;
     return ProcessOf(trace_, trace_.processes[p].world, comm.ranks[static_cast<size_t>(peer)]);
   }
 
-  // The send with that number of its envelope, otherwise the last recorded send of the envelope;
-  // nullptr if none is recorded.
+  // The send with this number in its envelope. If its record is lost, the last recorded send of the
+  // envelope; nullptr if none is recorded.
   const Event* FindSend(uint32_t from, uint32_t communicator, uint32_t to, int32_t tag,
                         uint64_t number) const {
     const Event* last = nullptr;
@@ -240,7 +242,8 @@ void FindUnbalanced(const Analysis& analysis, std::vector<Incident>* incidents) 
         histories.members.begin(), histories.members.end(),
         [](const MemberHistory& a, const MemberHistory& b) { return a.entered < b.entered; });
     if (least->entered == most->entered) continue;
-    // The skipped call may be before the last ones, as its successors found a partner.
+    // The skipped call may be earlier than the last calls, because later calls may have matched
+    // others.
     const std::optional<Shift>& shift = analysis.ShiftOf(histories.communicator);
     if (shift && shift->sequence <= least->entered) {
       Incident incident = ShiftIncident(histories, *shift);

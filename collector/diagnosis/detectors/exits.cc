@@ -14,7 +14,8 @@ namespace {
 
 using What = Incident::What;
 
-// One side made a call that the other did not make: one of them may have left the code around it.
+// Whether one side made a call that the other side did not make, so that one of them may have left
+// the code around the call.
 bool MayHaveExit(const Incident& incident) {
   switch (incident.what) {
     case What::kCalls:
@@ -33,7 +34,8 @@ bool MayHaveExit(const Incident& incident) {
   }
 }
 
-// The condition contains a word that usually names a rank. Such a condition is meant to differ.
+// Whether the condition contains a word that usually names a rank. Such a condition is meant to
+// differ between ranks.
 bool NamesRank(std::string_view condition) {
   constexpr std::array<std::string_view, 7> kRanks = {"me",     "myid", "my_id", "mype",
                                                       "myproc", "iam",  "taskid"};
@@ -66,7 +68,7 @@ class ExitFinder {
     const bool decides =
         agrees || (contradicts ? Decides(*exit, incident_.agreeing, *incident_.deviating_event)
                                : Decides(*exit, incident_.deviating, *incident_.agreeing_event));
-    // Ranks that return as they always do have chosen to.
+    // Ranks that return under a condition on the rank return on purpose.
     if (!decides && exit->how == PathExit::How::kReturn && NamesRank(exit->condition)) return;
     if (contradicts) {
       SwapSides(analysis_.trace, &incident_);
@@ -87,7 +89,8 @@ class ExitFinder {
   }
 
  private:
-  // How all of `side` left the code of the call `waiting`; empty if that is not known of one.
+  // How all of `side` left the code of the call `waiting`; empty if this is not known for one of
+  // them.
   std::optional<PathExit> Left(const std::vector<uint32_t>& side, const Event& waiting) const {
     std::optional<PathExit> exit;
     uint32_t known = kNoIndex;
@@ -102,7 +105,8 @@ class ExitFinder {
         continue;
       }
       known = analysis_.sites.Id(stands->call_path);
-      // Who waits in an error path or an exit handler is not where the program leads.
+      // A rank that waits in an error path or an exit handler is outside of the program's normal
+      // course.
       if (FindCaller(analysis_.sites, waiting.call_path, stands->call_path)) return std::nullopt;
       exit = analysis_.sites.FindExit(waiting.call_path, stands->call_path);
       if (!exit) return std::nullopt;
@@ -110,9 +114,9 @@ class ExitFinder {
     return exit;
   }
 
-  // The exit outweighs agreement. Ranks do not choose an exception. Ranks may choose a return,
-  // unless they made the call before. A loop may have ended by itself, or may be too long on the
-  // other side.
+  // Whether the exit outweighs the majority. No rank throws an exception on purpose. A rank may
+  // return on purpose, unless it made the call before. A loop may have ended by itself, or may be
+  // too long on the other side.
   bool Decides(const PathExit& exit, const std::vector<uint32_t>& left,
                const Event& waiting) const {
     if (!exit.certain) return false;

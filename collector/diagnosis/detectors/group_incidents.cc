@@ -1,5 +1,5 @@
-// Finds group calls that do not balance, if the records alone show it. A rank that delays others by
-// an operation in its open group is found by FindDeviceIncidents().
+// Finds group calls that do not balance, if the records alone show the fault. FindDeviceIncidents()
+// finds a rank that delays others by an operation in its open group.
 #include <algorithm>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// The process will not close the group any more.
+// Whether the process will not close the group any more.
 bool IsOver(const Process& process) {
   return process.phase >= ring::Phase::kFinalizing ||
          (process.end.how == ProcessEnd::How::kExited && process.end.status == 0);

@@ -23,7 +23,7 @@ bool IsFact(const Analysis& analysis, const Incident& incident) {
 }
 
 bool AnyGone(const Trace& trace, const Incident& incident) {
-  // A watchdog ends all ranks, if there are cores.
+  // For cores, the end that a core shows counts: a watchdog may have ended all ranks.
   const auto gone = [&trace](uint32_t p) {
     const Process& process = trace.processes[p];
     return process.place ? process.place->gone : IsGone(process);
@@ -55,7 +55,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
     FoldDeparturesAfterErrors(analysis, &incidents);
   }
   FindDeaths(analysis, &incidents);
-  FindRejected(analysis, &incidents);  // deaths that no rank waits for
+  FindRejected(analysis, &incidents);  // this time for deaths that no rank waits for
   FindWindowIncidents(analysis, &incidents);
   FindJoinedIncidents(analysis, &incidents);
   FindHashIncidents(analysis, &incidents);

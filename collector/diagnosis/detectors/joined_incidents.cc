@@ -1,11 +1,11 @@
 // Finds jobs that hang together with the jobs that they spawned (MPI 4.0, 11.8).
 //
-// The two sides of the intercommunicator between them are recorded as two communicators, of which
-// nothing says that they are one. So who waits for whom is not known across it. But if no rank of
-// any of the jobs is left outside MPI, and none has moved for the time that makes a rank stalled,
-// the message for which a rank of one job waits will not come from another job. Not if one of the
-// communicators leads to a job that was started separately (MPI_Comm_connect): that job may have no
-// trace.
+// The two sides of the intercommunicator between two jobs are recorded as two communicators, and no
+// record connects them. So it is not known which ranks wait for which across the intercommunicator.
+// But if no rank of any of the jobs is outside MPI, and none has moved for the time that makes a
+// rank stalled, a message for which a rank of one job waits will not come from another job. Nothing
+// is reported if one of the communicators leads to a job that was started separately
+// (MPI_Comm_connect): that job may have no trace.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -30,7 +30,7 @@ bool WasMadeBySpawning(const Analysis& analysis, uint32_t communicator) {
   return false;
 }
 
-// The calls for which a process waits: the one that it is inside of, or those that made the
+// The calls for which a process waits: the call that it is inside of, or the calls that made the
 // requests that it waits for.
 std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process) {
   const OpenCall* open = analysis.graph.processes[process].open;
@@ -50,8 +50,8 @@ bool LeadsOutside(const Analysis& analysis, const Event& call) {
   return HasOutsiders(analysis.trace.communicators[analysis.CommunicatorOf(call)]);
 }
 
-// Inside MPI for long, without another thread that could act, and not for a job that was started
-// separately.
+// Whether the process has been inside MPI for long, without another thread that could act, and does
+// not wait for a job that was started separately.
 bool CannotAct(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   const Process& process = analysis.trace.processes[p];

@@ -1,12 +1,12 @@
-// Derives from the records alone which send matched which receive, and whether both describe one
-// message.
+// Derives from the records alone which send matched which receive, and checks that both describe
+// the same message.
 //
 // Messages of one source, destination and communicator match in the order in which both sides
 // posted them, where the tags match (MPI 4.0, 3.5), whatever the timing. So each receive takes the
 // first remaining message that it matches. Nothing is derived after an uncertain event: a receive
-// from any source, a cancelled or failed call, lost records, concurrent threads. Receives with
-// other tags are not affected. Linear in the number of records, except for receives of any tag,
-// which examine each tag in use.
+// from any source, a cancelled or failed call, lost records, concurrent threads. An uncertain
+// receive does not affect receives with other tags. Linear in the number of records, except for
+// receives of any tag, which examine each tag in use.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -52,9 +52,9 @@ class Postings {
       const Event& event = record_.p2p[i];
       if (analysis_.KindOf(event) == Kind::kCancel) cancelled_.insert(event.request);
     }
-    if (cancelled_.contains(0)) return;  // any of them may be cancelled
+    if (cancelled_.contains(0)) return;  // any request may have been cancelled
     for (size_t i = 0; i < end; ++i) {
-      // A call that a tool makes for a call of the user's, or that a callback makes.
+      // Nested calls are made by a tool on behalf of a user's call, or by a callback.
       if ((analysis_.Args(record_.p2p[i]).flags & ring::kNested) != 0) return;
       VisitCall(record_.p2p[i], visit);
     }
@@ -70,15 +70,15 @@ class Postings {
                     [](const Thread& thread) { return thread.lost_p2p != 0; })) {
       return false;
     }
-    // Calls of threads that take turns are ordered; those of other threads are not.
+    // Calls of threads that take turns are ordered. Calls of concurrent threads are not.
     const bool turns = record_.thread_level >= 0 && record_.thread_level <= 2;
     return turns || std::all_of(record_.p2p.begin(), record_.p2p.end(), [this](const Event& event) {
              return event.thread == record_.p2p.front().thread;
            });
   }
 
-  // The first failed call may have had any effect; but a call whose message was truncated received
-  // it.
+  // The end of the certain calls: a failed call may have had any effect. But a call whose message
+  // was truncated has received it.
   size_t CertainEnd() const {
     size_t end = record_.p2p.size();
     for (const Event& error : record_.lifecycle) {
@@ -102,7 +102,7 @@ class Postings {
         return Post(event, event, !cancelled_.contains(event.request), visit);
       case Kind::kMrecv:
       case Kind::kImrecv: {
-        // Which probe matched the message is known only if there was one.
+        // The probe that matched the message is known only if there was one probe.
         const bool certain = probed_ == 1 && !cancelled_.contains(event.request);
         probed_ -= std::min<size_t>(probed_, 1);
         return Post(event, event, certain, visit);
@@ -125,7 +125,7 @@ class Postings {
         }
         return;
       case Kind::kStartall:
-        // Which requests were started, and in which order, is not recorded.
+        // The records do not show which requests were started, and in which order.
         if (std::exchange(unnamed_starts_, true)) return;
         for (const auto& [request, init] : made_) Post(event, *init, false, visit);
         return;
@@ -144,7 +144,8 @@ class Postings {
     const Arguments& arguments = analysis_.Args(described);
     const std::vector<int32_t>& peers = messages_.Peers(communicator, record_.rank);
     for (const Message& message : MessagesOf(arguments)) {
-      // A receive in between may take a message that is behind a probed one.
+      // A receive between a matched probe and its MPI_Mrecv may take a message that was sent after
+      // the probed one.
       const bool behind_probe = !message.sends && !message.matched && probed_ != 0;
       Posting posting{
           process_, &event, &arguments, message, communicator, kNoIndex, certain && !behind_probe};

@@ -30,7 +30,8 @@ Edge EdgeOf(const Analysis& analysis, uint32_t communicator, uint32_t from, uint
   const MemberHistory* sender = analysis.HistoryOf(communicator, from);
   const MemberHistory* receiver = analysis.HistoryOf(communicator, to);
   if (sender == nullptr || receiver == nullptr) return edge;
-  // Then it is not known what was received with a tag, and no message is certainly left.
+  // If channels are lost, the tags of received messages are not known, and no message is certainly
+  // left.
   if (analysis.trace.processes[to].channels_lost) return edge;
   for (const Channel& channel : analysis.trace.processes[from].channels) {
     if (channel.member != sender->member_index || channel.sent == 0) continue;
@@ -63,7 +64,7 @@ std::optional<Message> ReceiveIn(const Analysis& analysis, const Event& call) {
   return std::nullopt;
 }
 
-// A receive from the same peer with the same tag ended unseen.
+// Whether a receive from the same peer with the same tag ended unseen.
 bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event& receive) {
   if (analysis.KindOf(receive) != Kind::kIrecv) return false;
   const Arguments& arguments = analysis.Args(receive);
@@ -88,12 +89,12 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   const auto awaited = std::find_if(messages.begin(), messages.end(),
                                     [](const Message& message) { return !message.sends; });
   if (awaited == messages.end()) return std::nullopt;
-  // What a rank sends to itself is taken by receives from itself or from any source.
+  // A message of a rank to itself is taken only by receives from itself or from any source.
   const bool from_itself =
       awaited->peer == ring::kAnySource || awaited->peer == trace.members[call.member].rank;
-  // By the difference; each list explains more than the next.
+  // One list for each difference. Each list explains more than the next one.
   std::vector<NearMiss> by_tag, by_communicator, by_sender;
-  bool sent_before = false;  // the awaited rank has sent it something
+  bool sent_before = false;  // the awaited rank has sent it a message
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (p == waiter && !from_itself) continue;
     const MemberHistory* own = analysis.HistoryOf(wanted, p);
@@ -115,7 +116,8 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
           .push_back({p, communicator, channel.tag});
     }
   }
-  // If several messages differ, none is an explanation: they may be for later receives.
+  // If several messages differ in different ways, none is an explanation: they may be for later
+  // receives.
   const auto only = [](const std::vector<NearMiss>& all, auto what) -> std::optional<NearMiss> {
     const bool one = !all.empty() && std::all_of(all.begin(), all.end(), [&](const NearMiss& miss) {
       return miss.*what == all.front().*what;
@@ -205,7 +207,7 @@ const Event* FindGreedyReceive(const Analysis& analysis, uint32_t waiter, const 
   uint64_t named = 0;
   for (const Event& event : process.p2p) {
     const Kind kind = analysis.KindOf(event);
-    // These receive without an event for each message that names its source.
+    // These calls receive messages without an event that names the source.
     if (kind == Kind::kPersistentP2p || kind == Kind::kMrecv || kind == Kind::kImrecv) {
       return nullptr;
     }

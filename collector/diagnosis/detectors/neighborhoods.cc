@@ -1,5 +1,5 @@
 // Finds ranks that wait in a neighborhood collective because of an edge that only one of its ends
-// lists. A job that goes on in spite of such an edge is not examined.
+// lists. A job that continues despite such an edge is not examined.
 #include <algorithm>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -15,8 +15,8 @@ uint32_t ProcessAt(const CommunicatorHistory& histories, int32_t rank) {
   return kNoIndex;
 }
 
-// The call of a process in which it passed its neighbors, or its call in their collective if that
-// is no longer recorded.
+// The call in which a process passed its neighbors. If that call is no longer recorded, the call of
+// the process in the collective.
 const Event* CreationCall(const Analysis& analysis, const CollectiveNode& node, uint32_t process) {
   const Communicator& communicator = analysis.trace.communicators[node.communicator];
   const MemberHistory* parent = analysis.HistoryOf(communicator.parent, process);
@@ -24,14 +24,14 @@ const Event* CreationCall(const Analysis& analysis, const CollectiveNode& node, 
   return call != nullptr ? call : CallOrPlace(analysis, node.communicator, node.sequence, process);
 }
 
-// The process, which is inside the collective, waits because of the edge.
+// Whether the process, which is inside the collective, waits because of the edge.
 bool WaitsForEdge(const Analysis& analysis, const CollectiveNode& node,
                   const WaitDependency& dependency, uint32_t p, const OddEdge& edge) {
   const int32_t rank = analysis.trace.members[dependency.event->member].rank;
   if (dependency.unanswered) {
     return edge.to == rank && !edge.from_lists && analysis.IsStuck(p) && analysis.Still(p);
   }
-  // Its data may be buffered: only that it stays inside shows that it is not.
+  // The library may buffer the data that the process sends. It did not if the process stays inside.
   return edge.from == rank && edge.from_lists && node.missing.empty() && analysis.Still(p) &&
          !analysis.EnteredRecently(p);
 }
@@ -82,7 +82,7 @@ void FindNeighborhoods(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) {
     const auto edges = analysis.graph.odd_edges.find(node.communicator);
     if (edges == analysis.graph.odd_edges.end() || edges->second.empty()) continue;
-    // One edge stops ranks in several rounds: the first is enough.
+    // One edge stops ranks in several rounds. The first round is enough.
     const bool known = std::any_of(incidents->begin(), incidents->end(), [&](const auto& other) {
       return other.what == Incident::What::kNeighborhood && other.communicator == node.communicator;
     });

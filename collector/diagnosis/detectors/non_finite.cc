@@ -1,5 +1,5 @@
 // Finds the first NaN or infinity that a member passed to a reduction while the inputs of others
-// were finite. Where a process got one from a reduction or another collective before, it only
+// were finite. A process that had received one before, from a reduction or another collective, only
 // passed it on.
 #include <algorithm>
 #include <map>
@@ -28,10 +28,11 @@ struct Sighting {
   auto Place() const { return std::tuple(order, at_ns, what.sequence, what.start, !input); }
 };
 
-// Infinity is the neutral element of MPI_MIN and MPI_MAX: programs pass it for "no value".
+// Whether the value is only an infinity in a minimum or maximum. Infinity is the neutral element of
+// MPI_MIN and MPI_MAX: programs pass it for "no value".
 bool IsNeutral(const FirstNonFinite& what) { return what.nans == 0 && IsMinOrMax(what.reduce_op); }
 
-// An input that is not finite makes a result not finite.
+// Whether an input that is not finite always makes the result not finite.
 bool MustSpread(const FirstNonFinite& what) {
   return !IsExclusiveScan(what.operation) &&
          (what.reduce_op == static_cast<uint16_t>(ReduceOp::kSum) ||
@@ -81,7 +82,8 @@ class NonFiniteFinder {
       const Sighting& first = *first_[p];
       origins[{first.communicator, first.what.sequence, first.what.start}].push_back(p);
     }
-    // Later ones on a communicator may come from the first by ways that are not recorded.
+    // Later origins on a communicator may have received the value from the first one in unrecorded
+    // ways.
     uint32_t last = kNoIndex;
     for (const auto& [key, processes] : origins) {
       if (last == std::get<0>(key) || StartedLater(key, origins)) continue;
@@ -93,8 +95,8 @@ class NonFiniteFinder {
  private:
   using Origins = std::map<CallKey, std::vector<uint32_t>>;  // processes
 
-  // The starts of persistent calls have the number of the initialization. Whether `key` is later
-  // than a call of another one's origin on the communicator.
+  // Whether `key` is later than another origin's call on the communicator. Numbers do not decide
+  // this for persistent calls, whose starts have the number of the initialization.
   bool StartedLater(const CallKey& key, const Origins& origins) const {
     return std::any_of(origins.begin(), origins.end(), [&](const auto& other) {
       const bool ordered = std::get<2>(key) == 0 && std::get<2>(other.first) == 0;
@@ -126,10 +128,10 @@ class NonFiniteFinder {
       const bool input = read.side == ring::DataSide::kInput;
       const std::optional<FirstNonFinite>& kept = input ? data.input : data.result;
       const Event* event = history.At(read.sequence);
-      // The call may be lost although what it read is not.
+      // The record of the call may be lost although the record of its data is not.
       const FirstNonFinite what =
           event == nullptr && is_of(kept, read) ? *kept : Describe(analysis_, read, event);
-      // What is sent by a call that computes nothing says nothing.
+      // The input of a call that computes nothing is no evidence.
       if (input && !IsReduction(what.operation)) continue;
       See(histories, history, read.order, what, input);
     }
@@ -154,7 +156,7 @@ class NonFiniteFinder {
   }
 
   // Whether a process had a NaN or an infinity before the call of `key`, in which `origins` were
-  // the first to pass one. The "no value" of a single origin does not count: it is its own.
+  // the first to pass one. An earlier "no value" that a single origin passed itself does not count.
   bool HadOneBefore(uint32_t process, const CallKey& key,
                     const std::vector<uint32_t>& origins) const {
     const bool alone = origins.size() == 1 && origins.front() == process;
@@ -170,16 +172,17 @@ class NonFiniteFinder {
       if (!seen || KeyOf(*seen) == key) return false;
       if (seen->order == 0) return true;
       if (in_call != nullptr) return seen->order < in_call->order;
-      // Elsewhere, times are of other clocks. A result came from another process' input, which is
-      // looked at itself.
+      // Without a read in the call, the times cannot be compared: clocks differ. An earlier result
+      // does not count, because it came from the input of another process, which is examined
+      // itself.
       return seen->input || IsNeutral(seen->what);
     };
     return before(first_[process]) ||
            (before(neutral_[process]) && !(alone && neutral_[process]->input));
   }
 
-  // Whether reads of a minimum or maximum are overwritten. The first NaN of a member is kept, but
-  // not the first infinity in those.
+  // Whether reads of a minimum or maximum are overwritten. The first NaN of a member is always
+  // kept, but not the first infinity in a minimum or maximum.
   bool MinOrMaxIsLost() {
     if (!min_or_max_is_lost_) min_or_max_is_lost_ = AnyMinOrMaxIsLost();
     return *min_or_max_is_lost_;
@@ -222,7 +225,7 @@ class NonFiniteFinder {
     const DataRead* input = ReadOf(data, key, ring::DataSide::kInput);
     if (input != nullptr) return input->IsFinite() ? State::kFinite : State::kNonFinite;
     const auto [communicator, sequence, start] = key;
-    // It may still be reading its input of the call that it entered last.
+    // The member may still be reading the input of the call that it entered last.
     const bool may_be_reading = history.member->entered <= sequence;
     if (!data.counted || data.unread != 0 || start != 0 || may_be_reading) {
       return State::kUnknown;
@@ -272,7 +275,7 @@ class NonFiniteFinder {
           finite.push_back(&history);
           break;
         case State::kNonFinite:
-          return;  // it was not finite on all of them, or it was passed on by some
+          return;  // other inputs were not finite, either, or only passed the value on
         case State::kUnknown:
           unknown = true;
       }
@@ -326,7 +329,7 @@ class NonFiniteFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // Whether a buffer of the process that was not read may have had one before.
+  // Whether an unread buffer of the process may have contained a NaN or an infinity before.
   bool MayHaveBeenEarlier(uint32_t process) const {
     const Process& of = analysis_.trace.processes[process];
     if (of.table_overflows != 0 || of.data_unreadable != 0) return true;
@@ -344,7 +347,7 @@ class NonFiniteFinder {
   std::vector<Incident>& incidents_;
   std::vector<std::optional<Sighting>> first_;         // by process
   std::vector<std::optional<Sighting>> neutral_;       // by process: an infinity, as "no value"
-  std::set<uint32_t> ambiguous_;                       // processes of which it is unknown
+  std::set<uint32_t> ambiguous_;                       // processes whose first one is unknown
   std::map<uint32_t, std::vector<uint32_t>> touched_;  // processes by communicator
   bool sampled_ = false;
   std::optional<bool> min_or_max_is_lost_;

@@ -16,8 +16,8 @@ bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
 }
 
 // Whether `leaver` is after the loop whose sites are keys[begin, begin + period), by the lines of
-// the function in which they diverge. A call before them is part of the loop's body, unless it
-// `was_made` before the loop: then an outer loop repeats.
+// the function in which they diverge. A call whose line is before the loop's lines is part of the
+// loop's body. If it `was_made` before the loop, an outer loop repeats it instead.
 bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
             const Event& leaver, bool was_made) {
   bool before = false;
@@ -28,7 +28,7 @@ bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& 
     if (SameSite(analysis, *event, leaver)) return false;
     const PathDivergence path_divergence = analysis.sites.Part(event->call_path, leaver.call_path);
     if (path_divergence.same)
-      return false;  // another operation by the same call: it is still inside
+      return false;  // one call made another operation: still inside the loop
     if (!path_divergence.known || !path_divergence.branch) continue;
     before |= path_divergence.order > 0;
     behind |= path_divergence.order < 0;
@@ -36,9 +36,9 @@ bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& 
   return !before || (was_made && !behind);
 }
 
-// The number of differences of two calls in operation, root, reduction, datatype and count. A root
-// passes arguments that are not significant elsewhere: only arguments that are significant on both
-// sides are compared.
+// The number of differences of two calls in operation, root, reduction, datatype and count. Only
+// arguments that are significant on both sides are compared: a root passes arguments that are not
+// significant on other ranks.
 int Differences(const Analysis& analysis, const Event& a, const Event& b) {
   const Arguments& x = analysis.Args(a);
   const Arguments& y = analysis.Args(b);
@@ -83,9 +83,9 @@ Visit LastVisit(const Analysis& analysis, uint32_t process, const EnclosingLoop&
   return visit;
 }
 
-// By the source: whether there is a loop around the call `next` of the staying side that both sides
-// repeated equally often and that does not contain `leaver`, the call to which the other side
-// continued.
+// Whether the source shows that the other side left a loop around `next`, the staying side's call.
+// `leaver` is the call to which the other side continued; none of `loops` contains it. Both sides
+// must have made `next` equally often in the loop.
 bool LeftBySource(const Analysis& analysis, const std::vector<EnclosingLoop>& loops,
                   uint32_t stayer, const Event& next, uint32_t leaving_process, const Event& leaver,
                   Divergence* divergence) {
@@ -104,21 +104,22 @@ bool LeftBySource(const Analysis& analysis, const std::vector<EnclosingLoop>& lo
   return false;
 }
 
-// `staying` has the loop's next call at `sequence`; `leaver` is what the other side did instead.
+// The same by the history. `staying` has the loop's next call at `sequence`; `leaver` is the call
+// that the other side made instead.
 bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
                    const Event& leaver, uint32_t leaving_process, Divergence* divergence) {
   std::vector<uint64_t> keys = SiteHistory(analysis.trace, analysis.sites, staying);
   if (sequence < staying.first || sequence - staying.first >= keys.size()) return false;
   const size_t at = sequence - staying.first;
-  // Without call paths, all calls of one kind seem to be at one site: that is not a loop.
+  // Without call paths, all calls of one kind seem to be at one site. That is not a loop.
   if ((keys[at] & 0xffffffff) == 0) return false;
   const Loop loop = FindLoop(keys, at + 1);
   if (loop.period == 0) return false;
   // If the beginning of the loop is recorded, the call must begin an iteration.
   const bool beginning_seen = loop.begin > 0 || staying.first == 1;
   if (beginning_seen && (at - loop.begin) % loop.period != 0) return false;
-  // Two equal calls in a row may also be the result of a skipped call: either two complete
-  // iterations preceded this one, or this call has followed its predecessor before.
+  // Two equal calls in a row may also be the result of a skipped call. It is a loop if two complete
+  // iterations precede this call, or if this call has followed its predecessor before.
   if (at - loop.begin < 2 * loop.period) {
     bool usual = false;
     for (size_t i = 1; i < at && !usual; ++i) {
@@ -132,8 +133,9 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
   for (const Event* event : analysis.Timeline(leaving_process)) {
     if (event->start_ns >= leaver.start_ns || !SameSite(analysis, *event, leaver)) continue;
     was_made = true;
-    // A call that this rank made between two iterations is part of the loop as well. Clocks of two
-    // hosts differ: the beginning of the loop is taken from the same rank if it is recorded.
+    // A call that this rank made between two iterations is part of the loop as well. The beginning
+    // of the loop is taken from the same rank if it is recorded, because clocks of two hosts
+    // differ.
     const MemberHistory* own = analysis.HistoryOf(
         analysis.trace.members[staying.member_index].communicator, leaving_process);
     const Event* own_first = own == nullptr ? nullptr : own->At(first->sequence);
@@ -149,7 +151,8 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
 }
 
 // Whether `leaving_process` left the loop whose next call `staying` has at `sequence`. `loops` are
-// the loops around that call that do not contain `leaver`; `sources`: there are no others.
+// the loops around that call that do not contain `leaver`. `sources`: all sources could be read, so
+// `loops` is complete.
 bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t sequence,
               const Event& leaver, uint32_t leaving_process,
               const std::vector<EnclosingLoop>& loops, bool sources, Divergence* divergence) {
@@ -167,12 +170,12 @@ bool LeftLoop(const Analysis& analysis, const MemberHistory& staying, uint64_t s
   return true;
 }
 
-// The calls of a process, divided at each instance of one call.
+// The calls of a process, divided at each instance of one call, the cut.
 struct Iterations {
   using Calls = std::vector<const Event*>;
-  Calls before;              // up to the first instance
+  Calls before;              // before the first instance
   std::vector<Calls> whole;  // between two instances
-  Calls present;             // after the last instance, with the call that it is in
+  Calls present;             // after the last instance, including the call that the process is in
   const Event* last = nullptr;
 };
 
@@ -197,7 +200,7 @@ Iterations CutAt(const Analysis& analysis, uint32_t process, const Event& cut,
   return iterations;
 }
 
-// The ranks of a group also have their own communicators, so only call sites are compared.
+// Only call sites are compared, because the ranks may use communicators of their own.
 bool SameCalls(const Analysis& analysis, const Iterations::Calls& a, const Iterations::Calls& b,
                size_t calls) {
   return calls <= a.size() && calls <= b.size() &&
@@ -207,7 +210,8 @@ bool SameCalls(const Analysis& analysis, const Iterations::Calls& a, const Itera
                     });
 }
 
-// Both made the same calls in each of the last iterations, and there are at least two of these.
+// Whether both made the same calls in each of the last iterations. At least two iterations are
+// needed.
 bool WentTheSameWay(const Analysis& analysis, const Iterations& a, const Iterations& b) {
   const size_t iterations = std::min(a.whole.size(), b.whole.size());
   for (size_t i = 1; i <= iterations; ++i) {
@@ -260,7 +264,7 @@ int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, 
   const PathDivergence to_a = sites.Part(here.call_path, a.call_path);
   const PathDivergence to_b = sites.Part(here.call_path, b.call_path);
   if (!to_a.known || !to_b.known || !to_a.branch || !to_b.branch) return 0;
-  // It has to leave functions before it can make the call that is further out.
+  // The process has to leave functions before it can make the call that is further out.
   if (to_a.depth != to_b.depth) return to_a.depth > to_b.depth ? -1 : 1;
   const PathDivergence between = sites.Part(a.call_path, b.call_path);
   if (!between.known || !between.branch || between.depth != to_a.depth) return 0;
@@ -301,7 +305,7 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   const uint32_t comm = analysis.CommunicatorOf(stands);
   const bool collective = stands.sequence != 0 && comm != kNoIndex;
   if (collective) {
-    // The waiter has entered that call as well: then this process is late, not ahead.
+    // If the waiter has entered that call as well, this process is late, not ahead.
     const MemberHistory* history = analysis.HistoryOf(comm, waiter);
     if (history != nullptr && history->entered >= stands.sequence) return false;
   }
@@ -311,18 +315,19 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   const Iterations own = CutAt(analysis, process, waiting, stands);
   if (own.last == nullptr) return stands_behind;
 
-  // It made that call in an earlier iteration.
+  // The process made the awaited call in an earlier iteration.
   const Iterations others = CutAt(analysis, waiter, waiting, waiting);
   const bool same_iteration = others.last != nullptr && others.last->sequence == own.last->sequence;
   if (same_iteration && SameCalls(analysis, own.present, others.present, own.present.size())) {
-    return false;  // on the same path, and not as far
+    return false;  // on the same path, but not as far
   }
   const auto here = [&](const Iterations::Calls& calls) {
     return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
       return analysis.Site(*event) == analysis.Site(stands);
     });
   };
-  // More often at this place than in any iteration: this iteration skipped the awaited call.
+  // The process was more often at this place than in any earlier iteration: it skipped the awaited
+  // call in this iteration.
   const auto times = here(own.present);
   if (times > 1) {
     auto usual = same_iteration ? here(others.present) : 0;
@@ -339,7 +344,8 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
                         std::any_of(own.whole.begin(), own.whole.end(), has_here);
   if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
-  // The first time at this place. If lines cannot be compared, earlier iterations decide.
+  // The process is at this place for the first time. If lines cannot be compared, earlier
+  // iterations decide.
   if (path_divergence.known) return stands_behind;
   return same_iteration && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
          WentTheSameWay(analysis, own, others);
@@ -359,7 +365,8 @@ struct Waiter {
   const Event* call = nullptr;
 };
 
-// Some of those inside, from all call sites: one of them may be out of step itself.
+// Some of the processes inside, at least one for each call site: one of them may itself be at the
+// wrong call.
 std::vector<Waiter> SomeInside(const Analysis& analysis, const CollectiveNode& node) {
   constexpr size_t kEnough = 8;
   std::vector<Waiter> waiters;
@@ -399,8 +406,8 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
 
 namespace {
 
-// The process has called from this place before, and exchanged messages with the peer since: the
-// place is in the loop.
+// Whether the place is in the loop: the process has called from this place before, and exchanged
+// messages with the peer since.
 bool IsInLoop(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t peer) {
   const MemberHistory* history = analysis.HistoryOf(analysis.CommunicatorOf(stands), peer);
   bool called = false;
@@ -415,8 +422,8 @@ bool IsInLoop(const Analysis& analysis, uint32_t process, const Event& stands, u
   return false;
 }
 
-// The ranks exchange messages in a loop. The side with fewer rounds left it, if its place is
-// outside the loop of the other side's wait.
+// The ranks exchange messages in a loop. The side with fewer rounds has left the loop if its place
+// is outside the loop of the other side's wait.
 void DivergeByRounds(const Analysis& analysis, const Incident& incident, Divergence* divergence) {
   const RoundDetails& rounds = incident.Of<RoundDetails>();
   if (rounds.others != 0) return;
@@ -465,8 +472,8 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   const bool x_here = here(*x);
   const bool y_here = here(*y);
 
-  // If the histories are shifted, it is known which side made the calls that the other skipped:
-  // that side did not leave a loop too early, but made a call that is new to the loop.
+  // If the histories are shifted, it is known which side made the calls that the other side
+  // skipped. The side with the additional calls did not leave a loop too early.
   const bool shifted = incident.what == Incident::What::kShift;
   const bool deviating_may = !shifted || !incident.Of<CallDetails>().extra;
   const bool agreeing_may = !shifted || incident.Of<CallDetails>().extra;
@@ -480,7 +487,7 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
              divergence.path_divergence.loops_b, divergence.path_divergence.sources_b, &divergence);
   }
 
-  // Decide which of the two is the conditional call.
+  // Decide which of the two calls is the conditional one.
   if (incident.what == Incident::What::kShift) {
     divergence.skipped = !incident.Of<CallDetails>().extra;
     return divergence;
@@ -503,8 +510,8 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   const bool y_known = known(*history_x, *y, true) || known(*history_y, *y, true);
   const bool both_by_both = known(*history_x, *x, true) && known(*history_x, *y, true) &&
                             known(*history_y, *x, true) && known(*history_y, *y, true);
-  // A program of PyTorch makes the same call from many places, among them its own: where the source
-  // shows no two arms, they were not meant to match.
+  // A PyTorch program makes the same call from many places, including PyTorch's own code. If the
+  // source shows no two arms, the two calls were not meant to match.
   const bool two_places = IsC10d(analysis.Op(*y)) && sources && x_known != y_known;
   divergence.separate_calls = divergence.path_divergence.known &&
                               divergence.path_divergence.branch &&
@@ -524,8 +531,8 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   return divergence;
 }
 
-// Whether the side that seems to have left a loop is in a call that is not part of the program's
-// normal course. A destructor at the end of a scope is.
+// Whether the side that seems to have left a loop is in a call outside of the program's normal
+// course. A destructor at the end of a scope is part of the normal course.
 bool IsCalledFromElsewhere(const Analysis& analysis, const Incident& incident, bool deviating) {
   const Event& left = deviating ? *incident.deviating_event : *incident.agreeing_event;
   const Event& stayed = deviating ? *incident.agreeing_event : *incident.deviating_event;

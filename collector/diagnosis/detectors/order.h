@@ -1,5 +1,6 @@
-// Whether a rank went past a call that others wait in, or has not reached it yet. All accusations
-// of ranks that wait elsewhere depend on this; if the history does not decide, the answer is no.
+// Decides whether a rank has passed a call that other ranks wait in, or has not reached it yet. A
+// rank that waits elsewhere is blamed only if it has passed the call. If the history does not
+// decide, the answer is no.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_ORDER_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_ORDER_H_
 
@@ -10,36 +11,46 @@
 
 namespace rollcall {
 
-// `waiting` is a call of process `waiter`; `stands` is the call that `process` is in.
+// Whether `process`, which is in the call `stands`, has passed the call `waiting` of process
+// `waiter`: it skipped the call. Not passed: it is on its way to the call. In
+//   0: waits in Barrier @ main:20
+//   1: waits in Recv 1xMPI_INT peer=0 tag=3 @ main:30
+// rank 1 has passed the barrier: it never made that call, and line 30 is after line 20. If it
+// waited at line 10, it would be on its way. In
+//   0-1: Barrier @ main:20
+//   0: waits in Barrier @ main:20
+//   1: waits in Recv 1xMPI_INT peer=0 tag=3 @ main:30
+// rank 1 has not passed the barrier: it made that call in the iteration before, and the receive may
+// be a later call of that iteration.
 bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, uint32_t waiter,
                const Event& waiting);
 
-// One line of the user's code may make several calls: mpi4py's allreduce of objects consists of
-// messages and a broadcast.
+// Whether both calls come from one line of the user's code. Such a line may make several calls:
+// mpi4py's allreduce of objects consists of messages and a broadcast.
 bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
 
-// All processes with a trace that have entered it, and after them those that wait on the way there,
-// on the same line of the user's code.
+// All processes with a trace that have entered the node, followed by those that wait in a message
+// call of the same line of the user's code, on their way to the node.
 std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
 
-// With them, the members that wait elsewhere and make this call before that of those who are `past`
-// it: they are on their way.
+// WhoCame(), and also the missing members that wait elsewhere and will make this call before the
+// call in which the processes `past` the node are.
 std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
                                const std::vector<uint32_t>& past);
 
-// The process has made a message call at the same call site before.
+// Whether the process has made a message call at the call site of `call` before.
 bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call);
 
-// Which of two calls a process at `here` makes next, as far as their call paths and the source show
-// it: < 0: `a`; > 0: `b`; 0: unknown.
+// Which of two calls a process at `here` makes next, by the call paths and the source: negative for
+// `a`, positive for `b`, 0 if unknown.
 int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b);
 
-// The call that a process is in; for one that waits for a nonblocking collective, the call that
-// started it.
+// The call that a process is in. If the process waits for a nonblocking collective: the call that
+// started the collective.
 const Event* PlaceInOrder(const Analysis& analysis, uint32_t process);
 
-// Those of `processes` that went past a collective in which others wait. Processes at the same
-// place are evaluated once.
+// The members of `processes` that have passed a collective in which other processes wait
+// (HasPassed). Processes at the same place are evaluated once.
 std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes);
 
@@ -47,35 +58,49 @@ std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& 
 struct Divergence {
   PathDivergence path_divergence;  // a: the agreeing side's call; b: the deviating side's
   bool calls_differ = false;
-  // True: the deviating side skipped the agreeing side's call. False: only the deviating side made
-  // its call.
+  // True: the deviating side skipped the agreeing side's call. False: the deviating side made an
+  // additional call.
   bool skipped = true;
-  bool later_made = false;  // the deviating side made the other call later: a different order
-  // Two calls of one operation, from two call sites of one function, that were not meant to match:
-  // one of them was skipped. Otherwise they may be two arms of a branch with a mistake in one.
+  bool later_made = false;  // the deviating side made the other call later: the order differs
+  // The calls come from two call sites of one function and were not meant to match: one of them was
+  // skipped. If false, they may be in two arms of one branch, with a mistake in one arm.
   bool separate_calls = false;
-  // The deviating side may still reach the other call after its own: the records do not decide
+  // The deviating side may still make the other call after its own. The records do not decide
   // between a skipped call and a different order.
   bool order_open = false;
   // One side's loop ended earlier.
   bool uneven = false;
   bool deviating_left = false;  // the deviating side left the loop
-  // Whether the call that it continued to is certainly outside the loop. If the source shows that
-  // it is inside, the loop is not uneven.
+  // The call to which that side continued is certainly outside the loop. If the source shows that
+  // the call is inside the loop, `uneven` is false.
   bool left_for_certain = false;
   // The loop's call is under a condition: the last iteration may have skipped it.
   bool conditional_in_loop = false;
-  // The leaving side may have skipped a call of the loop, and still be in it.
+  // The side that seems to have left the loop may still be in it, and have skipped one of its
+  // calls.
   bool MayBeInLoop() const { return !left_for_certain || conditional_in_loop; }
-  EnclosingLoop loop;  // from the source; without a path: from the history only, with this period:
+  EnclosingLoop loop;  // by the source; no path: by the history, with this period:
   size_t period = 0;
-  // How often both sides made the loop's call, as far as it is recorded: iterations if the lines of
-  // the loop are known (`by_iterations`), otherwise calls from this place.
+  // How often both sides made the loop's call, as far as it is recorded. The number counts
+  // iterations if `by_iterations` is set, and otherwise calls from this place.
   uint64_t iterations = 0;
   bool by_iterations = false;
-  bool iterations_lost = false;  // there may have been more
+  bool iterations_lost = false;  // older iterations may be unrecorded
 };
 
+// Compares the calls of the two sides. In
+//   0-3: Bcast root=0 1xMPI_DOUBLE @ main:40 > solve:11
+//   0-2: waits in Allreduce sum 1xMPI_DOUBLE @ main:40 > solve:16
+//   3: waits in Barrier @ main:41
+// rank 3, the deviating side, has `skipped` the Allreduce: main:41 is after main:40. In
+//   repeat 4
+//     0-3: Allreduce sum 1xMPI_DOUBLE @ main:14
+//     0-3: Bcast root=0 1xMPI_DOUBLE @ main:16
+//   end
+//   0,2,3: waits in Allreduce sum 1xMPI_DOUBLE @ main:14
+//   1: waits in Gather root=0 1xMPI_DOUBLE @ main:20
+// the result is `uneven` with `deviating_left`: line 20 of rank 1 is after the loop, whose next
+// iteration the others have begun. The period is 2, and `iterations` is 4.
 Divergence FindDivergence(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall

@@ -1,7 +1,7 @@
-// Finds what is wrong from where the ranks of a job are, without their calls.
+// Finds incidents by the places of the ranks of a job, without records of their calls.
 //
-// Ranks inside a call wait for ranks that are not; the position of the majority is no evidence that
-// the majority is right.
+// Ranks inside a call wait for ranks that are not inside it. The place of the majority is no
+// evidence that the majority is right.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -63,7 +63,8 @@ class PlaceFinder {
     return incident;
   }
 
-  // The call of the largest group with one of them, if any waits.
+  // The call of the largest group whose first member is in `side`. If there is no such group, the
+  // call of the first process of `side`.
   const Event* CallOf(const Processes& side) const {
     for (const PlaceGroup& group : places_.waiting) {
       if (Contains(side, group.members.front())) {
@@ -87,9 +88,9 @@ class PlaceFinder {
     Add(finalizes ? What::kLeft : What::kDeath, leaving, waiting_);
   }
 
-  // Ranks whose main thread waits for Python's lock while another of its threads waits in a call:
-  // what the others wait for may be what the main thread would do next. False if there are none, if
-  // they are most, or if others wait in the same call.
+  // Finds ranks whose main thread waits for Python's lock while another of their threads waits in a
+  // call: the main thread may be about to do what the other ranks wait for. False if there are
+  // none, if they are the majority, or if other ranks wait in the same call.
   bool FindWithoutGil() {
     Processes locked;
     for (const PlaceGroup& group : places_.waiting) {
@@ -105,8 +106,8 @@ class PlaceFinder {
     return true;
   }
 
-  // A rank in MPI_Finalize makes no further call, and a rank without a process makes none either.
-  // False if there is neither.
+  // Finds ranks in MPI_Finalize and ranks without a process: neither makes a further call. False if
+  // there are no such ranks.
   bool FindEnded() {
     Processes left;
     Processes waiting;
@@ -115,7 +116,7 @@ class PlaceFinder {
     bool windows = true;
     bool starts = false;
     size_t calls = 0;
-    bool may_leave = false;  // one of them may be left before all ranks have arrived
+    bool may_leave = false;  // ranks may leave one of the calls before all ranks have arrived
     for (const PlaceGroup& group : places_.waiting) {
       Processes& side = group.Finalizes() ? left : waiting;
       Append(group.members, &side);
@@ -128,8 +129,7 @@ class PlaceFinder {
       starts |= group.place->kind() == Kind::kInit;
     }
     if (!left.empty() && !waiting.empty()) {
-      // The sender of an awaited message is unknown: a finalizing rank may have nothing to do with
-      // it.
+      // The sender of an awaited message is unknown: it need not be a finalizing rank.
       if (const Processes ring = Ring(messages ? waiting : Processes()); !ring.empty()) {
         AddRing(ring);
       } else if (windows) {
@@ -140,7 +140,8 @@ class PlaceFinder {
         const bool tie = MayBeLeftBehind(waiting);
         Add(What::kMessage, waiting, left).tie = tie;
       } else if (may_leave && !of_messages.empty()) {
-        // Whose messages are awaited is not known, and who left a call early may have sent them.
+        // The senders of the awaited messages are not known. Ranks that left a call early may have
+        // sent them.
         Processes others = Without(waiting_, of_messages);
         Add(What::kMessage, std::move(of_messages), std::move(others)).tie = true;
       } else if (calls > 1 && may_leave) {
@@ -152,14 +153,14 @@ class PlaceFinder {
     }
     if (waiting.empty()) return true;  // a job that finalizes is ending
     if (places_.missing.empty()) return false;
-    if (starts) return true;  // they wait for ranks that are still to be started
+    if (starts) return true;  // they wait for ranks that may still start
     Incident& incident = Add(What::kAbsent, {}, waiting_);
     incident.absent = places_.missing;
     incident.hangs = analysis_.trace.worlds.front().all_here;
     return true;
   }
 
-  // As for records, the smaller side deviates.
+  // The smaller side deviates, as in jobs with records.
   void AddLeft(Processes left, Processes waiting) {
     const bool tie = left.size() == waiting.size();
     if (waiting.size() < left.size()) std::swap(left, waiting);
@@ -181,7 +182,7 @@ class PlaceFinder {
     FindApart();
   }
 
-  // Some ranks wait for messages, others perhaps for all ranks: stacks do not show which rank
+  // Some ranks wait for messages, and others perhaps for all ranks. Stacks do not show which rank
   // should send.
   void FindMessages(Processes waiting, bool windows) {
     if (windows) {
@@ -205,29 +206,32 @@ class PlaceFinder {
     return incident;
   }
 
-  // One of the ranks that wait for messages does so in a loop: another rank may have left the loop,
-  // or skipped a round.
+  // Whether one of the ranks waits for messages in a loop: another rank may have left the loop, or
+  // skipped a round.
   bool MayBeLeftBehind(const Processes& waiting) const {
     return std::any_of(waiting.begin(), waiting.end(), [this](uint32_t p) {
       return analysis_.sites.IsInLoop(analysis_.PlaceOf(p).call_path);
     });
   }
 
-  // Those of `waiting`, which wait for messages in no cycle, wait for ranks that are elsewhere and
-  // are fewer than the others: they did not send, or did not receive. If they are more, who waits
-  // may have made a round too many. False if it is not known for whom one of them waits.
+  // `waiting` wait for messages, in no cycle. Finds the ranks elsewhere for which they wait: these
+  // ranks did not send, or did not receive. They must be fewer than the other ranks, because
+  // otherwise `waiting` may have made a round too many. False if it is not known which ranks one of
+  // `waiting` waits for.
   bool FindAwaited(const Processes& waiting) {
     Processes awaited = AwaitedBeyond(waiting);
     if (awaited.empty()) return false;
     const Processes direct = WaitingDirectlyFor(awaited, waiting);
-    // Who made a round too many would wait for more ranks, if all are known for which it waits.
+    // A rank that made a round too many would wait for more ranks. In MPI_Waitall, all ranks that
+    // it waits for are known.
     const bool all_known = std::all_of(direct.begin(), direct.end(), [this](uint32_t p) {
       return analysis_.PlaceOf(p).kind() == Kind::kWaitall;
     });
     const bool are_more = direct.size() > awaited.size() && all_known;
     if (2 * NumberAtPlacesOf(awaited) >= waiting_.size() && !are_more) return false;
-    // Without a loop that it left, it may have sent what they do not receive: that others passed
-    // the exchange, or answered those who wait, speaks against it.
+    // If an awaited rank left no loop, it may have sent messages that the waiting ranks do not
+    // receive. Other ranks that passed the exchange, or answered the waiting ranks, are evidence
+    // against that.
     const bool passed = awaited.size() + waiting.size() < waiting_.size();
     const bool answered = are_more && AreAnsweredByOthers(direct, awaited);
     if (!passed && !answered &&
@@ -245,8 +249,8 @@ class PlaceFinder {
     return true;
   }
 
-  // Whether each of `direct` has received, in its call, a message of a rank besides itself and
-  // those of `awaited`.
+  // Whether each of `direct` has received, in its call, a message from another rank that is not in
+  // `awaited`.
   bool AreAnsweredByOthers(const Processes& direct, const Processes& awaited) const {
     return std::all_of(direct.begin(), direct.end(), [&](uint32_t p) {
       const std::vector<int32_t>& ranks = analysis_.PlaceOf(p).library.answered;
@@ -257,7 +261,8 @@ class PlaceFinder {
     });
   }
 
-  // Those of `waiting` that wait for one of `awaited`, not only behind others; both increase.
+  // The members of `waiting` that wait for one of `awaited` directly, not only through other ranks.
+  // Both lists increase.
   Processes WaitingDirectlyFor(const Processes& awaited, const Processes& waiting) const {
     Processes direct;
     std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(direct), [&](uint32_t p) {
@@ -269,7 +274,7 @@ class PlaceFinder {
     return direct;
   }
 
-  // How many wait where one of `some` waits.
+  // The number of ranks that wait at a place where one of `some` waits.
   size_t NumberAtPlacesOf(const Processes& some) const {
     size_t number = 0;
     for (const PlaceGroup& group : places_.waiting) {
@@ -281,8 +286,8 @@ class PlaceFinder {
     return number;
   }
 
-  // For whose messages those of `waiting` wait, besides each other; empty if that is not known of
-  // one of them.
+  // The processes for whose messages `waiting` wait, without `waiting`. Empty if they are not known
+  // for one of `waiting`.
   Processes AwaitedBeyond(const Processes& waiting) const {
     std::set<uint32_t> awaited;
     for (const uint32_t p : waiting) {
@@ -314,12 +319,13 @@ class PlaceFinder {
     return ProcessOf(analysis_.trace, 0, analysis_.PlaceOf(process).library.awaited);
   }
 
-  // Those of `waiting`, which wait for messages, that wait for each other in a ring, as far as the
+  // The members of `waiting` that wait for messages of each other in a ring, as far as the
   // library's objects show.
   Processes Ring(const Processes& waiting) const {
     std::map<uint32_t, Processes> awaited;
     for (const uint32_t p : waiting) awaited[p] = AllAwaitedBy(p);
-    // A rank for which no remaining rank waits is in no ring, nor is one that waits for none.
+    // A rank for which no remaining rank waits is in no ring. A rank that waits for no remaining
+    // rank is in no ring, either.
     for (bool less = true; less;) {
       std::set<uint32_t> wanted;
       for (const auto& [waiter, others] : awaited) wanted.insert(others.begin(), others.end());
@@ -337,7 +343,7 @@ class PlaceFinder {
 
   void FindOneGroup() {
     const PlaceGroup& group = places_.waiting.front();
-    // Starting and ending processes and writing files may take any time.
+    // Starting processes, ending processes and writing files may take any time.
     if (group.place->meaning.meaning == FrameMeaning::kMpi &&
         group.place->kind() != Kind::kCollective) {
       return;
@@ -361,8 +367,8 @@ class PlaceFinder {
     incident.details = PlaceDetails{.by_iteration = true};
   }
 
-  // Ranks wait in different collectives, or in one that they called at different places. Ranks that
-  // finalize have left those.
+  // Ranks wait in different collectives, or in one collective that they called at different places.
+  // Ranks that finalize have left these collectives.
   void FindApart() {
     std::vector<size_t> groups;
     Processes left;
@@ -386,16 +392,17 @@ class PlaceFinder {
     incident.details = details;
   }
 
-  // Names the smaller groups, unless the evidence shows more; nobody if it shows too little.
+  // The deviating processes: the smaller groups, unless the evidence shows more. Empty if the
+  // evidence shows too little.
   Processes Choose(Processes smaller, bool alone, PlaceDetails* details) const {
     const PlaceGroup& main = places_.waiting[details->groups[0]];
     const PlaceGroup& other = places_.waiting[details->groups[1]];
     const PathDivergence part = analysis_.sites.Part(main.place->call_path, other.place->call_path);
     const int order = Order(main, other, part);
-    // A rank behind a call that does not block all members may have made it correctly.
+    // A rank after a call that does not block all members may have made that call correctly.
     const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
     const bool passed = passes(order);
-    // If the iterations decide: a loop may count downwards.
+    // The iterations and the lines may contradict each other, because a loop may count downwards.
     details->certain = part.known && passed == passes(part.order);
     const auto nobody = [details](Choice why) {
       details->choice = why;
@@ -423,15 +430,16 @@ class PlaceFinder {
     return nobody(Choice::kMayHaveLeft);
   }
 
-  // Whether the program ends behind the call of `group`, and not behind that of `main`: then no
-  // rank that is elsewhere has made it.
+  // Whether the program ends after the call of `group`, and not after that of `main`. If so, no
+  // rank that is elsewhere has made the call of `group`.
   bool IsBeforeTheEnd(const PlaceGroup& group, const PlaceGroup& main) const {
     const std::optional<Caller> caller =
         FindCaller(analysis_.sites, group.place->call_path, main.place->call_path);
     return caller && caller->kind == Caller::Kind::kErrorPath && caller->exits;
   }
 
-  // Which of two groups is ahead in the program: < 0 if the second one is, 0 if unknown.
+  // Which of two groups is ahead in the program: negative if the second group is, positive if the
+  // first group is, 0 if unknown.
   int Order(const PlaceGroup& a, const PlaceGroup& b, const PathDivergence& part) const {
     for (const ComparedVariable& variable : places_.variables) {
       if (!variable.counts) continue;
@@ -449,7 +457,8 @@ class PlaceFinder {
     return part.known ? part.order : 0;
   }
 
-  // The ranks of the group ahead that skipped the call that the others wait in. None: unknown.
+  // The ranks of the group ahead that skipped the call in which the others wait; std::nullopt if
+  // unknown.
   std::optional<Processes> Skipped(const PlaceGroup& behind, const PlaceGroup& ahead) const {
     const LibraryCall& call = behind.place->library;
     if (!HoldsAll(behind) || !AreApart(call, ahead.place->library)) return std::nullopt;
@@ -461,11 +470,12 @@ class PlaceFinder {
 
   struct ByCondition {
     Processes named;
-    bool confirmed = false;  // by the ranks for which the library waits
+    bool confirmed = false;  // the ranks for which the library waits agree
   };
 
-  // For a call that ranks may leave before all have arrived: a condition around it shows which
-  // ranks made it. None if there is no condition, or if it does not match the ranks.
+  // For a call that ranks may leave before all have arrived: a condition around the call shows
+  // which ranks made it. std::nullopt if there is no condition, or if the condition does not match
+  // the ranks.
   std::optional<ByCondition> Condition(const PlaceGroup& behind, const PlaceGroup& ahead,
                                        const PathDivergence& part) const {
     const SourceBlock* arm = part.branch ? analysis_.sites.EnclosingArm(part.b, part.a) : nullptr;

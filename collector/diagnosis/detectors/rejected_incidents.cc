@@ -1,6 +1,6 @@
-// Calls that MPI rejected, if that is why a rank ended or why others wait for it: a rank that
-// ignores the error continues without having taken part. A rejected call that did no harm is not
-// reported: programs provoke errors on purpose.
+// Calls that MPI rejected, if a rejection is the reason why a rank ended or why others wait for the
+// rank. A rank that ignores the error continues without having taken part in the call. A rejected
+// call without such a consequence is not reported: programs provoke errors on purpose.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -37,15 +37,16 @@ class RejectionFinder {
     return trace_.processes[p].rejected;
   }
 
-  // The rejected call that it did not return from: everything that it has missed since is a
-  // consequence.
+  // The rejected call that the process did not return from. Every call that the process has missed
+  // since is a consequence.
   const RejectedCall* Inside(uint32_t p) const {
     const auto call = std::find_if(Rejected(p).begin(), Rejected(p).end(),
                                    [](const RejectedCall& one) { return one.open; });
     return call == Rejected(p).end() ? nullptr : &*call;
   }
 
-  // The rejected call in whose place the others made theirs, with this number.
+  // The rejected call of `p` that would have had this number: the others made their call `theirs`
+  // with the number.
   const RejectedCall* InPlaceOf(uint32_t p, const Incident& incident, const Event* theirs) const {
     if (incident.communicator == kNoIndex || incident.sequence == 0) return nullptr;
     const MemberHistory* history = analysis_.HistoryOf(incident.communicator, p);
@@ -58,8 +59,8 @@ class RejectionFinder {
         if (event.sequence == incident.sequence) return &*call;
         continue;
       }
-      // A call on an invalid communicator has no number: it was made between two calls of this
-      // communicator.
+      // A call on an invalid communicator has no number. It fits if it was made between two calls
+      // on this communicator.
       const Event* before = history->At(incident.sequence - 1);
       const Event* after = history->At(incident.sequence);
       if (call->error == ErrorClass::kCOMM && IsCollective(analysis_.KindOf(event)) &&
@@ -79,7 +80,7 @@ class RejectionFinder {
     return made.empty() || made.back()->start_ns <= last.event.start_ns ? &last : nullptr;
   }
 
-  // The rejected half of a message whose other half a rank waits in.
+  // The rejected send or receive of `p` whose counterpart `waiter` waits in.
   const RejectedCall* OtherHalf(uint32_t p, uint32_t waiter) const {
     for (const WaitDependency& dependency : analysis_.graph.processes[waiter].dependencies) {
       if (dependency.event == nullptr || dependency.node != kNoIndex) continue;
@@ -146,7 +147,7 @@ class RejectionFinder {
   }
 
   void Explain(Incident* incident) {
-    // A rank that is outside every call may be about to repeat it.
+    // A rank that is outside every call may be about to repeat the rejected call.
     if (incident->what == What::kBehind) return;
     Calls calls =
         CallsOf(*incident, incident->deviating, incident->agreeing, incident->agreeing_event);
@@ -163,7 +164,8 @@ class RejectionFinder {
     incident->what = What::kRejected;
     incident->tie = false;
     Name(incident, calls);
-    // It did not return from the call: the place where the others wait is later, and a consequence.
+    // If the process did not return from the call, the later place where the others wait is a
+    // consequence.
     const Event& call = calls.front()->event;
     if (calls.front()->open && call.sequence != 0) {
       incident->communicator = analysis_.CommunicatorOf(call);
@@ -171,8 +173,8 @@ class RejectionFinder {
     }
   }
 
-  // If no rank answers a message, the incident names no rank, as several may be meant: looks for a
-  // rank whose rejected call is the other half.
+  // If no rank answers a message, the incident names no sender, because several ranks may be meant.
+  // Looks for a rank whose rejected call is the counterpart.
   Calls SenderOf(Incident* incident) const {
     const uint32_t waiter = incident->deviating.front();
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -226,7 +228,8 @@ class RejectionFinder {
     to->hangs |= from.hangs;
   }
 
-  // No rank needs to wait for those: their end ends the job.
+  // Adds the rejected calls that did not return. No rank needs to wait for their processes: the end
+  // of one of them ends the job.
   void AddOpenCalls() {
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       const RejectedCall* call = Inside(p);

@@ -1,9 +1,17 @@
-// Finds ranks that left a loop of messages, skipped a round of it, or made a round too many: they
-// wait elsewhere, or have finalized, and their peers wait for one more message.
+// Finds ranks that left a loop of messages, skipped a round, or made a round too many: they wait
+// elsewhere, or have finalized, and their peers wait for one more message. In
+//   repeat 3
+//     0: Send 1xMPI_INT peer=1 tag=0 @ main:10
+//     1: Recv 1xMPI_INT peer=0 tag=0 @ main:12
+//   end
+//   0: waits in Barrier @ main:20
+//   1: waits in Recv 1xMPI_INT peer=0 tag=0 @ main:12
+// rank 0 left the loop after three rounds, and rank 1 waits for the fourth message.
 //
-// A rank that waits for a message is not at fault because it waits: the waits are followed to ranks
-// that wait for no message. Whether these made too few rounds or the others too many is decided by
-// agreement. Two ranks agree if each has received everything that the other has sent.
+// A rank that waits for a message is not at fault because it waits. The waits are followed to ranks
+// that wait for no message. Either these ranks made too few rounds, or the others made too many:
+// the side with which more ranks agree is right. Two ranks agree if each has received all messages
+// of the other.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -21,7 +29,7 @@ namespace {
 
 using What = Incident::What;
 
-// Sets of processes that grow together.
+// Disjoint sets of processes, which can be joined.
 class Groups {
  public:
   explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -35,7 +43,7 @@ class Groups {
   std::vector<uint32_t> parent_;
 };
 
-// A process that waits for another one, which waits for no message, to send or receive one.
+// A process that waits for a message from or to another process, which itself waits for no message.
 struct Unanswered {
   uint32_t waiter = kNoIndex;
   uint32_t awaited = kNoIndex;
@@ -43,7 +51,7 @@ struct Unanswered {
   Message message;
 };
 
-// Ranks that wait for messages of each other, and at last of ranks that are elsewhere.
+// Ranks that wait for messages of each other, and of ranks that are elsewhere.
 struct Circle {
   std::vector<uint32_t> inside;  // increasing
   std::vector<Unanswered> waits;
@@ -100,8 +108,8 @@ class RoundFinder {
         }
       }
     }
-    // Ranks that left a loop together divide those that they left behind.
-    std::map<uint32_t, uint32_t> places;  // node, to a process
+    // Ranks that left a loop together may have peers in several groups. These groups are joined.
+    std::map<uint32_t, uint32_t> places;  // by node: a process that waits there
     for (const Unanswered& wait : waits) {
       const std::vector<WaitDependency>& stands =
           analysis_.graph.processes[wait.awaited].dependencies;
@@ -119,14 +127,14 @@ class RoundFinder {
     return all;
   }
 
-  // The process waits for no message, and nothing more can be expected of it.
+  // Whether the process waits for no message and will send none: it is stuck, or has finalized.
   bool IsElsewhere(uint32_t p) const {
     return (analysis_.IsStuck(p) && !WaitsForMessages(p)) ||
            analysis_.graph.processes[p].activity == Activity::kLeft;
   }
 
-  // Whether something else explains the waits: a rank that computes or has ended, calls that do not
-  // match, a message with another tag, a call that MPI rejected.
+  // Whether another cause explains the waits: a rank that computes or has ended, calls that do not
+  // match, a message with another tag, or a call that MPI rejected.
   bool HasOtherCause(const Circle& circle) const {
     if (std::any_of(circle.inside.begin(), circle.inside.end(),
                     [this](uint32_t p) { return HasStray(incidents_, p); })) {
@@ -148,7 +156,7 @@ class RoundFinder {
     });
   }
 
-  // MPI has rejected a send or a receive, which took no part in the round.
+  // Whether MPI has rejected a send or a receive, which then took no part in the round.
   bool HasRejected(uint32_t p) const {
     const std::vector<RejectedCall>& all = analysis_.trace.processes[p].rejected;
     return std::any_of(all.begin(), all.end(), [&](const RejectedCall& call) {
@@ -156,7 +164,7 @@ class RoundFinder {
     });
   }
 
-  // The search looks at all ranks: only if a message of the awaited one is left.
+  // FindNearMiss() examines all ranks, so call it only if a message of the awaited rank is left.
   bool HasNearMiss(const Unanswered& wait) const {
     const std::vector<Channel>& channels = analysis_.trace.processes[wait.awaited].channels;
     const bool any = std::any_of(channels.begin(), channels.end(), [&](const Channel& channel) {
@@ -234,17 +242,19 @@ class RoundFinder {
     return sum == sums.end() ? kNone : sum->second;
   }
 
-  // The messages of two processes in both directions.
+  // The messages between two processes, in both directions.
   struct Exchange {
     Traffic there;  // from the first one
     Traffic back;
 
     bool Any() const { return there.sent + back.sent != 0; }
-    // One of them has received a message of the other.
+    // Whether one of them has received a message of the other.
     bool Reached() const { return there.received + back.received != 0; }
-    // Each has received, or is about to receive, all messages of the other, and no further one.
+    // Whether each has received, or has posted receives for, all messages of the other, and no
+    // further ones.
     bool IsEven() const { return Any() && there.IsEven() && back.IsEven(); }
-    // The first has sent at least what the second expects, and expects at least what that one sent.
+    // Whether the first process has sent at least as many messages as the second has received or
+    // posted receives for, and the first expects at least as many as the second has sent.
     bool KeepsUp() const {
       return Any() && !there.unknown && !back.unknown &&
              there.sent >= there.received + there.posted &&
@@ -270,8 +280,8 @@ class RoundFinder {
     return peers;
   }
 
-  // Whether the process inside would wait for `peer` next: it has received as many messages of it
-  // as of the one that it waits for, and none is left.
+  // Whether process `p`, which is inside, would wait for `peer` next: it has received as many
+  // messages of `peer` as of the process that it waits for, and no message of `peer` is left.
   bool WouldWaitFor(uint32_t p, uint32_t peer) const {
     const Traffic traffic = Between(peer, p);
     if (traffic.unknown || traffic.sent != traffic.received) return false;
@@ -285,7 +295,7 @@ class RoundFinder {
            });
   }
 
-  // `from`, and the processes that are connected with it by messages.
+  // `from`, and the processes that are connected with `from` by messages.
   std::set<uint32_t> Connected(const std::vector<uint32_t>& from, const Circle& circle,
                                const std::set<uint32_t>& except) const {
     std::set<uint32_t> reached(from.begin(), from.end());
@@ -307,7 +317,7 @@ class RoundFinder {
     return reached;
   }
 
-  // The number of messages of this kind before the missing one.
+  // The number of messages of this kind before the missing message.
   uint64_t Before(const Unanswered& wait) const {
     uint64_t count = 0;
     for (const Channel& channel : analysis_.trace.processes[wait.waiter].channels) {
@@ -319,18 +329,19 @@ class RoundFinder {
     return wait.message.sends && count > 0 ? count - 1 : count;
   }
 
-  // How often the awaited process has sent messages with a tag.
+  // The numbers of messages with one tag that the awaited process has exchanged.
   struct Served {
     uint64_t waiter = 0;
-    std::vector<uint64_t> others;  // to each of its other peers
-    std::vector<uint64_t> taken;   // received from each of its peers
+    std::vector<uint64_t> others;  // sent to each of its other peers
+    std::vector<uint64_t> taken;   // received, from each of its peers
 
-    // A rank that hands on what it receives has not handed on the last one.
+    // Whether a rank that passes on the messages that it receives has not passed on the last one.
     bool KeepsOneBack() const {
       return others.empty() && taken.size() == 1 && waiter != 0 && taken[0] == waiter + 1;
     }
 
-    // A rank may serve several others alike, and leave one out.
+    // Whether a rank has sent fewer messages to the waiter than to each other peer, which all got
+    // the same number.
     bool LeavesOneOut() const {
       return others.size() > 1 && waiter < others[0] &&
              std::all_of(others.begin(), others.end(), [&](uint64_t n) { return n == others[0]; });
@@ -356,8 +367,8 @@ class RoundFinder {
     return by_tag;
   }
 
-  // The awaited process has sent more such messages to each of its other peers, or has received
-  // more than it has handed on.
+  // Finds an awaited process that has sent more such messages to each of its other peers, or that
+  // has received one more than it has passed on.
   bool JudgeServer(const Circle& circle) {
     for (const Unanswered& wait : circle.waits) {
       communicator_ = analysis_.CommunicatorOf(*wait.dependency->event);
@@ -378,8 +389,8 @@ class RoundFinder {
     return false;
   }
 
-  // A process waits for a message of any rank, and few ranks have sent it fewer than each of the
-  // others.
+  // Finds a process that waits for a message of any rank, if a minority of ranks has sent it fewer
+  // messages than each of the others.
   void LookAtAnySource(uint32_t p) {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
     if (!WaitsForMessages(p) || all.size() != 1 || all.front().any_source == kNoIndex) return;
@@ -432,8 +443,8 @@ class RoundFinder {
     return incident;
   }
 
-  // Whether the numbers of messages with this tag are those of rounds: each pair of ranks has
-  // exchanged as many as the two, or one more.
+  // Whether the numbers of messages with this tag come from rounds: each pair of ranks has
+  // exchanged as many messages as these two ranks, or one more.
   bool AreRounds(const Unanswered& wait, const std::set<uint32_t>& ranks) const {
     const uint64_t before = Before(wait);
     return std::all_of(ranks.begin(), ranks.end(), [&](uint32_t p) {
@@ -454,8 +465,8 @@ class RoundFinder {
                         [](const Thread& thread) { return thread.lost_p2p != 0; }));
   }
 
-  // Whether a collective in which the process waits lacks a rank inside. If not, it waits for
-  // others, which are the cause.
+  // Whether a collective in which the process waits lacks a rank inside the circle. If not, the
+  // process waits for other ranks, which are the cause.
   bool WaitsForThoseInside(uint32_t p, const Circle& circle) const {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
     return std::any_of(all.begin(), all.end(), [&](const WaitDependency& dependency) {
@@ -472,15 +483,16 @@ class RoundFinder {
     return event != nullptr && other != nullptr && analysis_.Site(*event) == analysis_.Site(*other);
   }
 
-  // The awaited process has answered such a wait before. Before the first message, the two may only
-  // have begun in different orders, or have no message for each other: then several ranks must wait
-  // in this call, some for each other, as in an exchange that all make.
+  // Whether the awaited process has answered such a wait before. Before the first message, the two
+  // ranks may only have begun in different orders, or have no message for each other. Then several
+  // ranks must wait in this call, some of them for each other, as in an exchange that all ranks
+  // make.
   bool IsRepeated(const Circle& circle, const Unanswered& wait) const {
     if (Before(wait) != 0 && IsInALoop(wait.waiter)) return true;
     const Event* waiting = analysis_.CurrentEvent(wait.waiter);
     const Event* stands = analysis_.CurrentEvent(wait.awaited);
     if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
-    // It has made the call, with another peer.
+    // The awaited process has made the call with another peer.
     if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
     const auto here = std::count_if(circle.inside.begin(), circle.inside.end(),
                                     [&](uint32_t p) { return AreAtOnePlace(p, wait.waiter); });
@@ -534,7 +546,7 @@ class RoundFinder {
     RoundDetails& details = incident.Set<RoundDetails>();
     details.more = fewer.size() > others.size();
     incident.tie = fewer.size() == others.size();
-    // Before the first round, ranks inside are not shown to make one too many.
+    // Before the first round, nothing shows that the ranks inside made a round too many.
     const bool again = details.before != 0 && IsInALoop(first.waiter);
     if (!again && (details.more || incident.tie)) return;
     incident.deviating.assign(fewer.begin(), fewer.end());
@@ -554,7 +566,7 @@ class RoundFinder {
     Replace(circle, reached, std::move(incident));
   }
 
-  // Adds ranks that exchange no messages, and left with those that do.
+  // Adds ranks that exchange no messages, but left together with ranks that do.
   void AddThoseWhoLeft(const Incident& other, Incident* incident) const {
     const bool more = incident->Of<RoundDetails>().more;
     std::vector<uint32_t>& left = more ? incident->agreeing : incident->deviating;
@@ -568,7 +580,7 @@ class RoundFinder {
     }
   }
 
-  // The waits of these ranks are one finding.
+  // Replaces the incidents about waits of these ranks by this one.
   void Replace(const Circle& circle, const std::set<uint32_t>& reached, Incident incident) {
     if (incident.deviating_event == nullptr || incident.agreeing_event == nullptr) return;
     const auto within = [&](const std::vector<uint32_t>& side) {

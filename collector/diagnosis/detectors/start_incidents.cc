@@ -1,6 +1,6 @@
-// Which ranks have entered an initialization, and which have not: MPI_Init, and calls that make a
-// communicator from an id (ncclCommInitRank) or over a group (MPI_Comm_create_group). Creations
-// that are collective on a parent are handled with the other collectives.
+// Finds ranks that wait in an initialization that other ranks have not entered: MPI_Init, and calls
+// that make a communicator from an id (ncclCommInitRank) or over a group (MPI_Comm_create_group).
+// Creations that are collective on a parent are handled with the other collectives.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,8 +15,8 @@ namespace {
 
 using What = Incident::What;
 
-// A launch on many nodes takes minutes without any record: this many times longer than the time
-// after which a rank is called stalled.
+// A launch on many nodes takes minutes without any record. A start is called hung after this many
+// times the time after which a rank is called stalled.
 constexpr int64_t kStartTakes = 4;
 
 class StartFinder {
@@ -25,7 +25,7 @@ class StartFinder {
       : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {}
 
   void Find() {
-    // What stops ranks elsewhere also keeps them from arriving here.
+    // A hang elsewhere also keeps ranks from arriving here.
     something_hangs_ = std::any_of(incidents_.begin(), incidents_.end(),
                                    [](const Incident& incident) { return incident.hangs; });
     for (const Creation& creation : trace_.creations) {
@@ -38,7 +38,7 @@ class StartFinder {
   }
 
  private:
-  // Inside for long, without movement.
+  // Whether all of `inside` have not moved for long.
   bool StandsStill(const std::vector<uint32_t>& inside, int64_t times = 1) const {
     return std::all_of(inside.begin(), inside.end(),
                        [&](uint32_t p) { return analysis_.StoodStill(p, times); });
@@ -101,7 +101,8 @@ class StartFinder {
     }
   }
 
-  // The record of an open call does not say which other ranks belong to the group.
+  // Examines creations over a group. The record of an open call does not show which other ranks
+  // belong to the group.
   void LookAtGroups() {
     std::map<std::tuple<uint32_t, Operation, int32_t>, Incident> groups;
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -152,14 +153,15 @@ class StartFinder {
     return trace_.processes[trace_.creations[creations.front()].process].world;
   }
 
-  // Where the ranks of a job of torch.distributed meet. What they then wait for in other calls of
-  // the start is the same: a rank that has not come.
+  // Examines the rendezvous, where the ranks of a job of torch.distributed meet. If it is
+  // incomplete, waits in other calls of the start have the same reason: a rank that has not come.
   void LookAtRendezvous(std::vector<uint32_t> entrants) {
     DropEarlierStarts(&entrants);
     std::map<std::string, std::vector<uint32_t>> by_endpoint;
     for (const uint32_t i : entrants) by_endpoint[trace_.creations[i].endpoint].push_back(i);
     bool wrong = false;
-    // One run may have several jobs: those at an endpoint with all their ranks are no others'.
+    // One run may have several jobs. Ranks at an endpoint that all its ranks have reached belong to
+    // no other job.
     std::vector<uint32_t> incomplete;
     for (const auto& [endpoint, members] : by_endpoint) {
       if (TwoWithOneRank(members)) {
@@ -181,14 +183,14 @@ class StartFinder {
     }
   }
 
-  // When the process ended, by its own mark or as observed; kNoTime: it lives, or this is not
-  // known.
+  // The time when the process ended, by its own mark or as observed. kNoTime: the process lives, or
+  // the time is not known.
   static int64_t EndNs(const Process& process) {
     if (!IsGone(process)) return kNoTime;
     return process.exit_ns != kNoTime ? process.exit_ns : process.end.at_ns;
   }
 
-  // torchrun restarts ranks.
+  // Drops ranks that ended before their last restart: torchrun restarts ranks.
   void DropEarlierStarts(std::vector<uint32_t>* entrants) const {
     std::map<int32_t, int64_t> last;
     for (const uint32_t i : *entrants) {
@@ -202,7 +204,7 @@ class StartFinder {
     });
   }
 
-  // Those that are inside a call of the start.
+  // The processes that are inside a call of the start.
   std::vector<uint32_t> Starting(const std::vector<uint32_t>& entrants) const {
     std::vector<uint32_t> starting = Processes(entrants);
     std::erase_if(starting, [this](uint32_t p) {
@@ -225,7 +227,7 @@ class StartFinder {
     return incident;
   }
 
-  // Reports it if it has lasted long enough. A rank may start later than the others.
+  // Adds the incident if it has lasted long enough, because a rank may start later than the others.
   void AddMet(Incident incident, int64_t times) {
     if (!something_hangs_ && StandsStill(incident.agreeing, times)) {
       incidents_.push_back(std::move(incident));
@@ -251,8 +253,8 @@ class StartFinder {
     return false;
   }
 
-  // Splits the ranks by a text of each; false if it is the same for all. The side with fewer ranks
-  // deviates.
+  // Splits the ranks by a text of each rank. False if the text is the same for all ranks. The side
+  // with fewer ranks deviates.
   template <typename Text>
   bool Split(const std::vector<uint32_t>& entrants, const Text& text, Incident* incident) const {
     std::map<std::string, std::vector<uint32_t>> by_text;
@@ -282,7 +284,8 @@ class StartFinder {
     return true;
   }
 
-  // One host may have several names: it counts only if a rank is inside.
+  // Different endpoints count only if a deviating rank is still inside, because one host may have
+  // several names.
   bool EndpointsDiffer(const std::vector<uint32_t>& entrants,
                        const std::vector<uint32_t>& waiting) {
     Incident incident = Met(entrants.front(), waiting, StartDetails::Of::kEndpoint);
@@ -315,7 +318,7 @@ class StartFinder {
     return open != nullptr && IsStoreWait(analysis_.Op(open->event)) ? open : nullptr;
   }
 
-  // Ranks that wait for one key, in the world where most do.
+  // Examines waits for keys of a store: the key, in one world, for which most ranks wait.
   void LookAtStores() {
     std::map<std::pair<uint32_t, uint64_t>, std::vector<uint32_t>> by_key;
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -343,9 +346,10 @@ class StartFinder {
       }
     }
     others = Without(std::move(others), incident.agreeing);
-    // Who is to set the key is not known: a minority may wait for all others, or for one of them.
+    // It is not known which rank sets the key. If the waiting ranks are a minority, they may wait
+    // for all others, or for one of them.
     const bool few = others.size() < incident.agreeing.size();
-    // Few that wait elsewhere for these ranks are those that did not come here.
+    // A minority that waits elsewhere for these ranks did not come here.
     if (few && incidents_.size() == 1 && IsBehindIn(most->second, incidents_.front())) {
       incidents_.clear();
     } else if (something_hangs_ || !incidents_.empty()) {
@@ -425,9 +429,9 @@ class StartFinder {
     return false;
   }
 
-  // A program or a launcher may start its ranks several times, one after another
-  // (torch.multiprocessing; torchrun, which ends the others by a signal). The process groups of
-  // these jobs have the same names; they are not the same groups.
+  // Erases creations of earlier jobs. A program or a launcher may start its ranks several times,
+  // one after another (torch.multiprocessing; torchrun, which ends the others by a signal). The
+  // process groups of these jobs have the same names, but are different groups.
   void EraseEarlierJobs(std::vector<uint32_t>* creations) const {
     std::erase_if(*creations, [&](uint32_t i) {
       const Process& process = trace_.processes[trace_.creations[i].process];
@@ -450,7 +454,8 @@ class StartFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  // The expected ranks: known if the call specifies them, or if it concerns the whole job.
+  // The expected ranks. They are known if the call specifies them, or if the call concerns the
+  // whole job.
   static std::vector<int32_t> Expected(const Creation& creation, const World& world) {
     std::vector<int32_t> all;
     if (creation.expected.empty()) {
@@ -493,8 +498,8 @@ class StartFinder {
       if (incident.absent.empty()) incident.deviating = std::move(missing);
     }
     if (something_hangs_ || !StandsStill(incident.agreeing)) return;
-    // If parts of a job use one id each, a part with less than half of the ranks is not reported;
-    // of two halves, only the first is.
+    // If parts of a job use different ids, a part with less than half of the ranks is not reported.
+    // If two halves use different ids, only the first half is reported.
     if (Inside(entrants).size() * 2 < static_cast<size_t>(std::max(first.size, 0)) &&
         std::any_of(incident.deviating.begin(), incident.deviating.end(),
                     [this](uint32_t p) { return IsCreating(p); })) {
@@ -516,7 +521,7 @@ class StartFinder {
   std::vector<Incident>& incidents_;
   bool something_hangs_ = false;
   std::unordered_set<uint32_t> creating_;  // processes that are inside such a call
-  std::set<uint32_t> started_wrong_;       // worlds whose ranks do not meet
+  std::set<uint32_t> started_wrong_;       // worlds whose ranks do not meet at a store
   std::set<uint32_t> tied_;
 };
 

@@ -1,9 +1,11 @@
 // Finds a rank that is always the last to arrive, in a job that moves.
 //
-// Clocks of different hosts are not compared. In a collective in which every member waits for every
-// other (MPI 4.0, 6.1: an allreduce cannot return before all members have called it), all members
-// leave together, apart from its own cost: the last to arrive is the one that stays for the
-// shortest time, and the others waited for it by as much as they stayed longer.
+// Clocks of different hosts are not compared. In some collectives every member waits for every
+// other (MPI 4.0, 6.1: an allreduce cannot return before all members have called it). All members
+// leave such a collective together, apart from its own cost. So the last member to arrive stays for
+// the shortest time, and the others waited for that member for as long as they stayed longer. If
+// rank 0 is in an allreduce for 9 ms, rank 1 for 10 ms and rank 2 for 1 ms, rank 2 arrived last,
+// and the others waited at least 8 ms for it alone.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -13,8 +15,8 @@
 namespace rollcall {
 namespace {
 
-// Thresholds beyond which a late rank is no accident: how often it was last, of how many
-// collectives, and how much time the others lost by it, each time and in all.
+// Beyond these thresholds a late rank is no accident: the number of collectives, the share at which
+// the rank was last, and the time that the others lost by it, each time and in total.
 constexpr uint64_t kFewestCollectives = 20;
 constexpr uint64_t kLastInPercent = 90;
 constexpr int64_t kMinWaitNs = 100'000;
@@ -30,7 +32,7 @@ bool AllWaitForAll(Operation operation) {
 struct Arrivals {
   std::map<uint32_t, std::vector<int64_t>> last;  // by member: how long the others waited for it
   uint64_t collectives = 0;
-  uint64_t sequence = 0;  // the newest
+  uint64_t sequence = 0;  // of the newest collective
   int64_t elapsed_ns = 0;
 };
 

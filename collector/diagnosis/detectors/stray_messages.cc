@@ -1,7 +1,11 @@
-// Finds sends and receives that were meant for each other, and of which one names another tag,
-// peer or communicator: a rank waits for a message that was not sent, and a message lies there
-// that differs from it in one respect and is not received. The end that is wrong is the one that
-// differs from its own earlier calls at the same call site, or from those of other ranks.
+// Finds sends and receives that were meant for each other, but name different tags, peers or
+// communicators: a rank waits for a message that was not sent, and a message that differs from it
+// in one respect was not received. The wrong end is the one that differs from its own earlier calls
+// at the same call site, or from the calls of other ranks there. In
+//   1-3: Send 1xMPI_INT peer=0 tag=7 @ main:10
+//   4: Send 1xMPI_INT peer=0 tag=8 @ main:10
+//   0: waits in Recv 1xMPI_INT peer=4 tag=7 @ main:20
+// rank 4 is wrong: the other ranks send tag 7 at line 10.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -33,7 +37,7 @@ struct Use {
   }
 };
 
-// A message that a process waits for, and that was not sent.
+// A message that a process waits for and that was not sent.
 struct Awaited {
   Use receive;
   uint32_t sender = kNoIndex;
@@ -76,7 +80,8 @@ class StrayFinder {
       }
     }
     if (!incidents_.empty()) return std::move(incidents_);
-    // If the peers of several ranks are unlike the others', the others show nothing.
+    // If the peers of several ranks differ from those of other ranks, the other ranks are no
+    // evidence.
     if (std::all_of(by_peers.begin(), by_peers.end(), [&](const Stray& stray) {
           return stray.culprit() == by_peers.front().culprit();
         })) {
@@ -91,7 +96,7 @@ class StrayFinder {
   // The calls of one process at a site.
   struct Calls {
     std::vector<Use> all;
-    std::vector<Use> kinds;  // the first ones that are not alike
+    std::vector<Use> kinds;  // one of each kind; see IsLike()
   };
   static constexpr size_t kMaxKinds = 64;
 
@@ -108,7 +113,8 @@ class StrayFinder {
     }
   }
 
-  // For a persistent request the initialization, which names the message; it may be lost.
+  // The call that names the message: for a persistent request its initialization, unless the record
+  // of that is lost.
   const Event& MadeBy(uint32_t p, const Event& event) const {
     if (analysis_.KindOf(event) != Kind::kPersistentP2p) return event;
     for (const Event& made : trace_.processes[p].p2p) {
@@ -167,10 +173,11 @@ class StrayFinder {
     return to != kNoIndex && IsLeftOver(analysis_, send.communicator, send.process, to, send.tag);
   }
 
-  // --- By the calls that the process made before.
+  // --- Decided by the calls that the process made before.
 
-  // The calls of a process at one site repeat with a period, which may be several: a loop over
-  // neighbors. The first one that differs, and the one that was its turn.
+  // The calls of a process at one site repeat with a period. In a loop over neighbors, the period
+  // is longer than one call. Returns the first call that breaks the repetition, and the call that
+  // would have continued it.
   std::optional<std::pair<Use, Use>> Deviation(uint32_t p, const Site& site) const {
     constexpr size_t kMaxPeriod = 64;
     const std::vector<Use>& own = sites_.at(site).at(p).all;
@@ -194,8 +201,8 @@ class StrayFinder {
         const auto deviation = Deviation(p, site);
         if (!deviation) continue;
         const auto& [actual, usual] = *deviation;
-        const Use& missing = sends ? usual : actual;  // the message that is awaited
-        const Use& left = sends ? actual : usual;     // the one that lies there
+        const Use& missing = sends ? usual : actual;  // the awaited message
+        const Use& left = sends ? actual : usual;     // the message that was not received
         if (missing.communicator != receive.communicator || missing.tag != receive.tag) continue;
         if (PeerOf(missing) != (sends ? receive.process : awaited.sender)) continue;
         const Use message = sends ? left : Reversed(left);
@@ -206,7 +213,7 @@ class StrayFinder {
     return std::nullopt;
   }
 
-  // The send that a receive takes.
+  // The send that a receive would match.
   Use Reversed(const Use& receive) const {
     Use send = receive;
     send.process = PeerOf(receive);
@@ -215,7 +222,7 @@ class StrayFinder {
     return send;
   }
 
-  // --- By the two ends of an exchange with one partner.
+  // --- Decided by the two halves of an exchange with one partner.
 
   // The last call of a process at a site that sends and receives.
   struct Exchange {
@@ -239,14 +246,14 @@ class StrayFinder {
     return exchange;
   }
 
-  // The receiver takes the message in its own call at the site.
+  // Whether the receiver takes the message in its own call at the site.
   bool IsAwaited(const Use& send, uint32_t site) const {
     const auto other = LastExchange(PeerOf(send), site);
     return other && other->receive->peer == send.rank && other->receive->tag == send.tag;
   }
 
-  // A rank sends to and receives from one partner. The partner does one of the two with another
-  // rank, at the same site.
+  // A rank sends to and receives from one partner. At the same site, the partner does one of the
+  // two with another rank.
   std::optional<Stray> ByPartner(const Awaited& awaited) const {
     const Use& receive = awaited.receive;
     const uint32_t site = analysis_.sites.Id(receive.event->call_path);
@@ -269,12 +276,13 @@ class StrayFinder {
     return Make(awaited, send, !receives_oddly, wrong, Reason::kPartner);
   }
 
-  // --- By the calls that other ranks make at the same site.
+  // --- Decided by the calls that other ranks make at the same site.
 
   enum class Fit { kUnknown, kUsual, kOdd };
 
-  // How many other processes have this tag at the site of `use`: the same number, or at least
-  // `enough` one with the same distance from their own rank, or from the peer's.
+  // How many other processes use this tag at the site of `use`. A tag counts if it is the same
+  // number. Tags at the same distance from the process' own rank, or from its peer's rank, count if
+  // at least `enough` processes use such tags.
   size_t TagSupport(const Use& use, bool sends, int32_t tag, size_t enough) const {
     std::array<std::set<uint32_t>, 3> by_model;
     VisitOthers(use, sends, [&](const Use& other) {
@@ -287,14 +295,16 @@ class StrayFinder {
     return std::max(by_model[0].size(), by_distance >= enough ? by_distance : 0);
   }
 
-  // One other rank fits any distance: it may clear a tag, but not accuse one.
+  // A single other rank has some distance by chance: it may confirm a tag, but is not enough to
+  // call a tag wrong.
   Fit TagFit(const Use& use, bool sends, int32_t wanted) const {
     if (TagSupport(use, sends, wanted, 2) > TagSupport(use, sends, use.tag, 1)) return Fit::kOdd;
     if (TagSupport(use, sends, use.tag, 2) > TagSupport(use, sends, wanted, 1)) return Fit::kUsual;
     return Fit::kUnknown;
   }
 
-  // The same for peers, by peer: the same rank, or one at the same distance in a ring of all ranks.
+  // The same for peers, by peer: the same rank, or a rank at the same distance in a ring of all
+  // ranks.
   std::map<int32_t, size_t> PeersShown(const Use& use, bool sends) const {
     const auto size = static_cast<int32_t>(trace_.communicators[use.communicator].ranks.size());
     std::map<int32_t, std::set<uint32_t>> equal;
@@ -352,8 +362,8 @@ class StrayFinder {
     return last;
   }
 
-  // What the sender of an awaited message sent to its receiver instead, and is left: with another
-  // tag, or on another communicator.
+  // The messages that the sender of an awaited message sent to the receiver instead, with another
+  // tag or on another communicator, and that were not received.
   std::vector<Use> SentInstead(const Awaited& awaited) const {
     std::vector<Use> sent;
     const Use& receive = awaited.receive;
@@ -376,12 +386,12 @@ class StrayFinder {
     for (const Use& sent : SentInstead(awaited)) {
       if (std::optional<Stray> stray = JudgePair(awaited, sent)) all.push_back(*stray);
     }
-    // If several messages would explain it, none does.
+    // If several messages would explain the wait, none is certain.
     return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
   }
 
-  // Which end of a pair with different tags, or on different communicators, differs from the ranks
-  // that make the same call.
+  // Decides which end of a pair with different tags, or on different communicators, differs from
+  // the other ranks that make the same call.
   std::optional<Stray> JudgePair(const Awaited& awaited, const Use& sent) {
     const Use& receive = awaited.receive;
     const bool tags = sent.tag != receive.tag && receive.tag != ring::kAnyTag;
@@ -397,7 +407,7 @@ class StrayFinder {
       return Make(awaited, sent, false, *receive.event, Reason::kOtherRanks);
     }
     if (!tags) return std::nullopt;
-    // A tag that only one end uses is wrong if the other end's is confirmed by other ranks.
+    // A tag that only one end uses is wrong if other ranks confirm the tag of the other end.
     if (receive_fit == Fit::kUsual && send_fit == Fit::kUnknown && sent.event != nullptr &&
         !IsReceived(sent.communicator, sent.tag) && IsSent(receive.communicator, receive.tag) &&
         !HasSent(awaited) && !IsSentByAnother(awaited)) {
@@ -413,7 +423,8 @@ class StrayFinder {
     return std::nullopt;
   }
 
-  // Whether the thread that waits for a message probed right before, and found what was sent.
+  // Whether the waiting thread probed right before, and so may have found the message that was
+  // sent.
   bool HasProbed(const Use& receive, const Use& sent) const {
     const std::vector<Event>& events = trace_.processes[receive.process].p2p;
     const auto last = std::find_if(events.rbegin(), events.rend(), [&](const Event& event) {
@@ -451,7 +462,7 @@ class StrayFinder {
              (channel.tag == tag || channel.tag == ring::kAnyTag);
     });
   }
-  // Whether the sender of an awaited message has sent such messages before.
+  // Whether the sender of an awaited message has sent messages of this kind before.
   bool HasSent(const Awaited& awaited) const {
     const Use& receive = awaited.receive;
     const std::vector<Channel>& channels = trace_.processes[awaited.sender].channels;
@@ -464,9 +475,10 @@ class StrayFinder {
     });
   }
 
-  // The peers that a call should rather have: two or more other ranks show them, and fewer show its
-  // own. A rank that also names the right one there loops over its neighbors, unless the call of
-  // each other rank always has one peer: then it did so in an earlier round.
+  // The peers that a call should have instead of its own: two or more other ranks show such a peer,
+  // and fewer show the call's own peer. If the rank itself also names such a peer at this site, it
+  // probably loops over its neighbors, and the peer does not count. It does count if each other
+  // rank always names one peer there: then the rank named it in an earlier round.
   std::vector<int32_t> RightPeers(const Use& use, bool sends) const {
     const std::map<int32_t, size_t> shown = PeersShown(use, sends);
     const auto own = shown.find(use.peer);
@@ -491,7 +503,7 @@ class StrayFinder {
     return right;
   }
 
-  // Whether another rank than the awaited one sent such a message, which is left.
+  // Whether another rank than the awaited one sent such a message that was not received.
   bool IsSentByAnother(const Awaited& awaited) const {
     const auto& members = analysis_.histories[awaited.receive.communicator].members;
     return std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
@@ -501,8 +513,8 @@ class StrayFinder {
     });
   }
 
-  // A send to another rank than the one that waits for it, or a receive from another rank than the
-  // one that sent.
+  // Finds a send to another rank than the one that waits for the message, or a receive from another
+  // rank than the one that sent it.
   std::optional<Stray> ByPeersOfOthers(const Awaited& awaited) {
     const Use& receive = awaited.receive;
     std::vector<Stray> all;
@@ -517,7 +529,7 @@ class StrayFinder {
       if (!Contains(RightPeers(*last, true), receive.rank)) continue;
       all.push_back(Make(awaited, *last, true, *last->event, Reason::kOtherRanks));
     }
-    // Most receives have no such message, and RightPeers() looks at the calls of all ranks.
+    // RightPeers() examines the calls of all ranks, and most receives have no such message.
     const bool any = IsSentByAnother(awaited);
     for (const int32_t peer : any ? RightPeers(receive, false) : std::vector<int32_t>()) {
       Use right = receive;
@@ -529,16 +541,16 @@ class StrayFinder {
     return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
   }
 
-  // A blocking send that has not returned may be before the right one.
+  // Whether the process is still in this blocking send: the right send may follow it.
   bool IsInside(uint32_t process, const Event& send) const {
     const OpenCall* open = analysis_.graph.processes[process].open;
     return open != nullptr && open->event.start_ns == send.start_ns &&
            analysis_.KindOf(open->event) == Kind::kSend;
   }
 
-  // --- If neither decides.
+  // --- Not decided.
 
-  // The message that the sender sent in the same exchange as the one in which it waits itself.
+  // The message that the sender sent in the same exchange in which it now waits itself.
   std::optional<Stray> Undecided(const Awaited& awaited) {
     const std::vector<Use> all = SentInstead(awaited);
     if (all.size() != 1 || all.front().event == nullptr) return std::nullopt;
@@ -550,7 +562,7 @@ class StrayFinder {
     return Make(awaited, all.front(), true, send, Reason::kNone);
   }
 
-  // Another rank waits for a message with this tag, which shows that it belongs to the exchange.
+  // Whether another rank waits for a message with this tag. If so, the tag belongs to the exchange.
   bool IsAwaitedElsewhere(const Use& sent) const {
     return std::any_of(all_.begin(), all_.end(), [&](const Awaited& one) {
       return one.receive.communicator == sent.communicator && one.receive.tag == sent.tag &&
@@ -558,14 +570,15 @@ class StrayFinder {
     });
   }
 
-  // One of the two ends is wrong; or, if it is so for several receivers, the program everywhere.
+  // For one receiver, one of the two ends is wrong. For several receivers, the program is wrong on
+  // all of them.
   void AddUndecided(std::vector<Stray> undecided) {
     const auto same = [&](const Stray& stray) {
       return stray.details.receive.process == undecided.front().details.receive.process;
     };
     const bool one = std::all_of(undecided.begin(), undecided.end(), same);
     for (Stray& stray : undecided) {
-      // A send that has not returned may be before the awaited one.
+      // A send that has not returned may be followed by the awaited one.
       if (one && IsInside(stray.culprit(), *stray.wrong)) continue;
       if (one) Add(stray);
       stray.sender_is_wrong = false;
@@ -587,7 +600,7 @@ class StrayFinder {
     return stray;
   }
 
-  // One incident for all that are wrong at the same call site for the same reason.
+  // Processes that are wrong at the same call site for the same reason share one incident.
   void Add(const Stray& stray) {
     const StrayDetails& details = stray.details;
     const auto known = std::find_if(incidents_.begin(), incidents_.end(), [&](const Incident& one) {

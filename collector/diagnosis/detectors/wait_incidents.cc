@@ -1,5 +1,5 @@
-// Finds ranks that wait for something that will not come: from dead ranks, ranks that left, ranks
-// that compute, or each other.
+// Finds ranks that wait for something that will not come: from dead ranks, from ranks that left,
+// from ranks that compute, or from each other.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -73,7 +73,7 @@ class Gatherer {
     if (what == What::kMessage) {
       if (dependency.process == waiter)
         incident.Set<MessageDetails>().unmarked = dependency.unmarked;
-      // The call without an answer is wrong; the rank that should have answered may be innocent.
+      // The unanswered call deviates: the rank that should have answered may be right.
       std::swap(incident.deviating, incident.agreeing);
       std::swap(incident.deviating_event, incident.agreeing_event);
     }
@@ -105,15 +105,16 @@ std::vector<uint32_t> Those(const Analysis& analysis, const std::vector<uint32_t
   return result;
 }
 
-// Calls have matched the wrong ones since then: later hangs on the communicator are consequences.
+// Whether calls have matched the wrong calls since the incident. Later hangs on the communicator
+// are then consequences.
 bool OutOfStep(const Incident& incident) {
   return incident.what == What::kShift ||
          (incident.what == What::kCalls && incident.mismatch.kind == MismatchKind::kOperation);
 }
 
 // Whether the incident already explains why the node hangs. The same call with different arguments
-// leaves sequence numbers unchanged: it stops the ranks inside it (see call_incidents.cc), and a
-// rank that is missing in a later call has a reason of its own.
+// leaves sequence numbers unchanged. It stops only the ranks inside it (see call_incidents.cc), so
+// a rank that is missing in a later call has a reason of its own.
 bool Explains(const Analysis& analysis, const Incident& incident, const CollectiveNode& node) {
   if (incident.communicator != node.communicator || incident.sequence > node.sequence) return false;
   return OutOfStep(incident) || (incident.what == What::kCalls && analysis.IsMismatched(node));
@@ -124,8 +125,8 @@ bool StandsStill(const Analysis& analysis, const CollectiveNode& node) {
          analysis.AllStill(Those(analysis, node.missing, Activity::kRunning));
 }
 
-// The incident that explains why all of `gone` left: they got an error from its mismatched call,
-// and that the others miss them is a consequence. nullptr if one of them has another reason.
+// The incident whose mismatched call returned an error to all of `gone`, and so explains why they
+// left. nullptr if one of `gone` has another reason.
 Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gone,
                       std::vector<Incident>* incidents) {
   if (gone.empty()) return nullptr;
@@ -144,7 +145,7 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
   return nullptr;
 }
 
-// A number of another communicator may be out of step before this one hangs.
+// Finds the reason why the ranks inside the node hang.
 void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                 std::vector<Incident>* incidents) {
   for (Incident& incident : *incidents) {
@@ -167,8 +168,8 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
   if (!left.empty()) {
     const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
     if (!shift || shift->sequence > node.sequence) {
-      // Other ranks that went past the call and wait elsewhere are on the same side, if that
-      // decides which side is the majority.
+      // Other ranks that have passed the call and wait elsewhere are added to the side that left,
+      // if this side is then the majority or as large as the other.
       std::vector<uint32_t> past;
       for (const uint32_t p : node.missing) {
         if (analysis.Waits(p)) past.push_back(p);
@@ -187,7 +188,8 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   const std::optional<Shift>& shift = analysis.ShiftOf(node.communicator);
   if (!shift || shift->sequence > node.sequence || node.missing.empty()) return;
   if (Explained(*incidents, node.communicator, node.sequence)) return;
-  // The past is examined only for calls that cannot complete: moving ranks are often out of step.
+  // The history is examined only for calls that cannot complete, because moving ranks are often out
+  // of step.
   const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
                                  [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
@@ -200,7 +202,7 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   incidents->push_back(std::move(incident));
 }
 
-// Decides again which side of a mismatch is the smaller one: members that wait elsewhere belong to
+// Decides again which side of a mismatch is the smaller one. Members that wait elsewhere count for
 // the side whose call they would make next.
 void CountThoseOnTheirWay(const Analysis& analysis, Incident* incident) {
   const Event* ours = incident->agreeing_event;
@@ -225,12 +227,12 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
                     std::vector<Incident>* incidents) {
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
-    // If it waits for several events, one may have happened: that is enough for a Waitany only.
+    // If the process waits for any of several events, and one may have happened, it may continue.
     if (!analysis.Waits(p) || (view.any && view.released) || HasStray(*incidents, p)) continue;
     const WaitGraph& graph = analysis.graph;
     const WaitDependency* own = graph.OwnUnmarked(p);
     if (own != nullptr && analysis.IsStuck(p)) gatherer->AddMessage(What::kMessage, p, *own, {});
-    // If it waits for several events, one that may still happen is enough.
+    // If the process waits for any of several events, one that may still happen is enough.
     const bool another = view.any && !analysis.IsStuck(p) && view.activity != Activity::kPolling;
     for (const WaitDependency& dependency : view.dependencies) {
       if (dependency.node != kNoIndex || dependency.event == nullptr) continue;
@@ -246,11 +248,11 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
         continue;
       }
       if (!behind.empty()) {
-        // Any of many may still send: only a single rank can be called late. It is late if all
-        // others wait and nothing else can release them.
+        // Only a single rank can be called late, because any of several ranks may still send.
         if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, dependency, behind);
       } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(dependency) == 1)) {
-        // Of the ranks that could have acted, the dead ones are named: why they did not is unknown.
+        // The dead ranks are named among the ranks that could have answered. It is not known why
+        // they did not answer.
         gatherer->AddMessage(What::kDeath, p, dependency, dead);
       } else if (!left.empty() && left.size() == graph.Candidates(dependency) && !another) {
         gatherer->AddMessage(What::kMessage, p, dependency, left);
@@ -259,7 +261,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
   }
 }
 
-// Whether the call also needs processes that are not known members, when all members have entered.
+// Whether the call also needs processes that are not known members, after all members have entered.
 bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
   return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
     const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
@@ -277,7 +279,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     return node.missing.empty() && !analysis.IsMismatched(node) && !node.unknown;
   };
   const bool polling = view.activity == Activity::kPolling;
-  // A process that polls with work in between is outside MPI and need not be waiting for anything.
+  // A process that polls with work in between is outside MPI and may not wait for anything.
   const Process& record = analysis.trace.processes[process];
   const Thread* poller = polling ? WaitingPoller(analysis.options, record) : nullptr;
   if (poller != nullptr && poller->polls_tightly_since_ns == kNoTime) return false;
@@ -287,8 +289,8 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
     return std::any_of(view.dependencies.begin(), view.dependencies.end(), arrived);
   }
-  // A message that may be on its way, or cannot be judged, is not a dependency; nor is it known to
-  // have arrived.
+  // A message that may be on its way, or that cannot be judged, is not among the dependencies, but
+  // is not known to have arrived, either.
   size_t active = 0;
   for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
     if (request.state != ring::RequestState::kActive) continue;
@@ -331,9 +333,9 @@ bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
                      [&](uint32_t process) { return analysis.WasJudged(process); });
 }
 
-// Whether an earlier mismatch may have left data behind that blocks the ranks here, where all calls
-// match and all members have arrived. Two different reductions leave nothing: each side got as much
-// as it expected.
+// Whether an earlier mismatch may have left data that blocks the ranks in this node, where all
+// calls match and all members have arrived. Two different reductions leave no data: each side got
+// as much as it expected.
 bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
   return incident.communicator == node.communicator && incident.sequence != 0 &&
          incident.sequence <= node.sequence &&
@@ -341,7 +343,7 @@ bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
           (incident.what == What::kCalls && incident.mismatch.kind != MismatchKind::kReduceOp));
 }
 
-// True if nothing more is to be reported about this node.
+// True if nothing more has to be reported about this node.
 bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
                           std::vector<Incident>* incidents) {
   const bool just_came = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
@@ -364,9 +366,9 @@ bool SentAnother(const Analysis& analysis, const Incident& incident) {
   return near && Contains(incident.agreeing, near->other);
 }
 
-// Drops messages that are missing because their sender is the cause of another hang: one user call
-// may consist of messages and collectives. A receive that another tag would have matched is wrong
-// by itself.
+// Drops incidents about messages that are missing because their sender is the cause of another
+// hang: one user call may consist of messages and collectives. An incident stays if the sender sent
+// a similar message, because a receive with a wrong tag is a fault of its own.
 void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* incidents) {
   const auto is_culprit = [&](uint32_t process) {
     return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
@@ -419,7 +421,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) {
     if (analysis.IsMismatched(node) || node.unknown) continue;
     if (!node.missing.empty() || node.inside.empty()) continue;
-    // A rank that died inside it has entered it, and is not among the missing.
+    // A rank that died inside the collective has entered it, and is not among the missing ranks.
     const std::vector<MemberHistory>& members = analysis.histories[node.communicator].members;
     if (std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
           return Has(analysis, history.process, Activity::kEnded);

@@ -6,7 +6,7 @@
 namespace rollcall {
 namespace {
 
-// Processes that cannot continue without one of `these`.
+// Processes whose wait needs one of `these`.
 std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<uint32_t>& these) {
   std::vector<bool> wanted(analysis.graph.processes.size(), false);
   for (const uint32_t p : these) wanted[p] = true;
@@ -35,7 +35,8 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
   return waiters;
 }
 
-// Adds those inside a collective that a dead process had entered: it may have died with their data.
+// Adds the processes inside a collective that a dead process had entered: the dead process may have
+// held data that they need.
 void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
                     std::vector<uint32_t>* waiting) {
   for (const CollectiveNode& node : analysis.graph.nodes) {

@@ -9,18 +9,19 @@
 
 namespace rollcall {
 
-// Increasing; without the deviating processes, unless it is a tie. Empty if it does not hang.
+// Increasing. Without the deviating processes, unless the incident is a tie. Empty if the incident
+// does not hang.
 std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident);
 
-// The processes that the hang rests on: those of WaitingFor(), and the deviating ones that wait
-// themselves, in a ring or for a message that no rank sends. A rank with a mismatched call need not
-// wait for the hang to be one.
+// The processes that the hang rests on: `waiting`, the result of WaitingFor(), and the deviating
+// processes that wait themselves, in a ring or for a message that no rank sends. For a mismatched
+// call, deviating processes are not added: the hang does not depend on their waits.
 std::vector<uint32_t> WaitingSet(const Analysis& analysis, const Incident& incident,
                                  std::vector<uint32_t> waiting);
 
 bool AllQuiet(const Trace& trace, const std::vector<uint32_t>& processes);
 
-// The whole waiting set is quiet: before that, nothing is called a hang.
+// Whether the whole waiting set is quiet. Until then, nothing is reported as a hang.
 bool StoodStill(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall

@@ -1,12 +1,11 @@
-// Finds waits in the synchronization of a window that some of its processes take part in (MPI 4.0,
-// 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
+// Finds waits in those synchronizations of a window that only some of its processes take part in
+// (MPI 4.0, 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
 //
 // The records do not show which rank has to act: they lack the group of a post or start, and a
-// requested lock is not yet a held lock. So the wait itself is not derived from who waits for whom;
-// a rank is named only if it alone keeps a lock that others wait for (window_locks.h). But if no
-// rank is left outside MPI, and nothing has moved for the time that makes a rank stalled, the job
-// hangs in these calls. Not if a rank has a thread that may be outside MPI, or waits for another
-// job.
+// requested lock is not yet a held lock. So a hang cannot be derived from the wait-for graph. But
+// if no rank is outside MPI, and nothing has moved for the time that makes a rank stalled, the job
+// hangs in these calls, unless a rank has a thread that may be outside MPI, or waits for another
+// job. A rank is named only if it alone keeps a lock that others wait for (window_locks.h).
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -22,7 +21,7 @@ const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
   const OpenCall* open = analysis.graph.processes[process].open;
   if (open == nullptr || open->event.member == kNoIndex) return nullptr;
   switch (analysis.Op(open->event)) {
-    case Operation::kRput:  // these do not wait: they return a request
+    case Operation::kRput:  // these return a request and do not wait
     case Operation::kRget:
     case Operation::kRaccumulate:
     case Operation::kRget_accumulate:
@@ -34,7 +33,8 @@ const Event* WaitsInWindow(const Analysis& analysis, uint32_t process) {
   return kind == Kind::kWindowSync ? &open->event : nullptr;
 }
 
-// Inside MPI for long, without another thread that could act, and waiting for ranks of this job.
+// Whether the process has been inside MPI for long, without another thread that could act, and
+// waits only for ranks of this job.
 bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   const Process& process = analysis.trace.processes[p];
@@ -43,7 +43,7 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   if (view.activity != Activity::kBlocked || view.open == nullptr || !one_thread) return false;
   if (!analysis.StoodStill(p) || NeedsOutsiders(analysis, view.open->event)) return false;
   if (WaitsInWindow(analysis, p) != nullptr) return true;
-  // Any other wait may end by itself.
+  // A wait without known dependencies may end by itself.
   return !view.dependencies.empty() &&
          std::none_of(view.dependencies.begin(), view.dependencies.end(),
                       [&](const WaitDependency& dependency) {
@@ -78,7 +78,7 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
       if (call == nullptr) continue;
       const uint32_t window = analysis.CommunicatorOf(*call);
       const uint32_t holder = HolderOf(analysis, window, waiting[window]);
-      // One finding for all who wait for it, in whichever call.
+      // One finding for all ranks that wait for the holder, in whichever calls.
       const Operation operation = holder == kNoIndex ? analysis.Op(*call) : Operation::kNone;
       Incident& incident = by_call[{window, operation}];
       if (holder != kNoIndex) {

@@ -11,7 +11,7 @@ bool Locks(Operation operation) {
   return operation == Operation::kWin_lock || operation == Operation::kWin_lock_all;
 }
 
-// The call in which a process waits, as a lock; of any target if it names none.
+// The call in which a process waits, as a lock; a lock of any target if the call names none.
 WindowLock AwaitedBy(const Analysis& analysis, uint32_t process) {
   const Event& event = analysis.graph.processes[process].open->event;
   const int32_t target = analysis.Args(event).root_or_peer;

@@ -1,4 +1,4 @@
-// The locks of a window that ranks hold, by their calls.
+// The locks of a window that ranks hold, as their calls show.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WINDOW_LOCKS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WINDOW_LOCKS_H_
 
@@ -19,12 +19,12 @@ struct WindowLock {
   }
 };
 
-// Those that returned and were not unlocked. A library may return before it has the lock; and
-// whether a lock excludes others is not on record.
+// The locks whose calls returned and that were not unlocked. A library may return before it has the
+// lock, and the records do not show whether a lock excludes others.
 std::vector<WindowLock> LocksHeld(const Analysis& analysis, uint32_t window);
 
 // The one rank whose lock the ranks in `waiting` wait for: it keeps the lock while it waits
-// elsewhere, or locks again. kNoIndex if there is none, or more than one.
+// elsewhere, or it locks again. kNoIndex if there is no such rank, or more than one.
 uint32_t HolderOf(const Analysis& analysis, uint32_t window, const std::vector<uint32_t>& waiting);
 
 }  // namespace rollcall

@@ -20,7 +20,7 @@ int64_t NoProgress(const Trace& trace, const DiagnoseOptions& options) {
   const int64_t last = LastMovement(trace);
   int64_t now = trace.taken_at_ns;
   if (options.job_ended) {
-    // The snapshot may have been taken days later: the time when the processes ended counts.
+    // The snapshot may have been taken days later, so the last end of a process counts.
     now = kNoTime;
     for (const Process& process : trace.processes) now = std::max(now, process.end.at_ns);
   }
@@ -120,8 +120,9 @@ const Event* AlignedTrace::LastPoll(uint32_t process) const {
   return nullptr;
 }
 
-// PyTorch's operations all return at once, and the host waits for them in a second call: what the
-// user wrote is the operation. Null for other calls.
+// The operation for which `call` waits. All operations of PyTorch return at once, and the host
+// waits for them in a second call, but the user's code names the operation. nullptr for other
+// calls.
 const Event* AlignedTrace::AwaitedOperation(uint32_t process, const OpenCall& call) const {
   if (!IsC10d(Op(call.event)) || call.requests.empty()) return nullptr;
   for (const OpenRequest& request : trace.processes[process].open_requests) {

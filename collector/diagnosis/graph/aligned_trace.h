@@ -1,6 +1,6 @@
-// The trace, aligned, with all data that is derived from it alone, computed once. It does not know
-// which ranks hang: see analysis.h. For one thread; refers to the trace and the options, which must
-// outlive it.
+// The trace, aligned, and all data that is derived from the trace alone, computed once. Which ranks
+// hang is not part of it: see analysis.h. For one thread. Refers to the trace and the options,
+// which must outlive it.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ALIGNED_TRACE_H_
 
@@ -59,8 +59,8 @@ class AlignedTrace {
   bool Still(uint32_t process) const { return trace.processes[process].quiet || options.job_ended; }
   bool AnyEnded() const;  // a process ended by itself
   bool AllStill(const std::vector<uint32_t>& processes) const;
-  // For a job that is over: a hang was reported, and the process has not moved since. It had been
-  // still for long enough by then.
+  // For a job that is over: a hang was reported, and the process has not moved since. The process
+  // had been still for long enough when the hang was reported.
   bool WasJudged(uint32_t process) const {
     return rollcall::WasJudged(options, trace.processes[process]);
   }
@@ -77,20 +77,19 @@ class AlignedTrace {
   }
   // The process has not moved for the time that makes a rank stalled, or for `times` that time.
   bool StoodStill(uint32_t process, int64_t times = 1) const;
-  // It made a call so recently that on a busy machine it may still be about to return, even if it
-  // did not move between two samples. False in a job that is over.
+  // The process made a call so recently that the call may still return, even if the process did not
+  // move between two samples: the machine may be busy. False in a job that is over.
   bool EnteredRecently(uint32_t process) const;
 
   const MemberHistory* HistoryOf(uint32_t communicator, uint32_t process) const;
   const CollectiveNode* NodeOf(uint32_t communicator, uint64_t sequence) const;
 
-  // The call of a process: MPI_Finalize, the call that it is inside, the call that it polls with,
-  // or its last call; nullptr if it never made one.
+  // The current call of a process: MPI_Finalize, the call that it is inside, the call that it polls
+  // with, or its last call. nullptr if the process never made a call.
   const Event* CurrentEvent(uint32_t process) const;
-  // The unsuccessful poll that was the last call of the process; nullptr if its last call was
-  // another one.
+  // The last call of the process if it was an unsuccessful poll; otherwise nullptr.
   const Event* LastPoll(uint32_t process) const;
-  // The last call that a process is known to have made, finished or not; without polls.
+  // The last call that a process is known to have made, finished or not, except polls.
   const Event* LastCall(uint32_t process) const;
   // All calls of a process on its communicators, in the order in which it made them.
   std::vector<const Event*> Timeline(uint32_t process) const;

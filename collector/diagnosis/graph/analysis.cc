@@ -6,8 +6,8 @@
 namespace rollcall {
 namespace {
 
-// Whether the process can be part of a proof: everything about it is known, and only one of its
-// threads could act.
+// Whether the process can be part of a proof: its records are complete, and only one of its threads
+// could act.
 bool Reliable(const Process& process) {
   return process.quiet && process.thread_level >= 0 && process.thread_level <= 2 &&
          process.records_unreadable == 0 && process.table_overflows == 0;
@@ -16,11 +16,11 @@ bool Reliable(const Process& process) {
 // The rules by which a process is considered to wait.
 enum class Waits : uint8_t {
   kAll,       // every process that appears to wait
-  kFirm,      // no weak waits, and no waits for messages that may have arrived uncounted
+  kFirm,      // without weak waits, and without waits for messages that may have arrived uncounted
   kStandard,  // what the standard requires, on complete records
 };
 
-// Computes the processes that can act: a least fixpoint, by a worklist. Indexed by process.
+// Computes which processes can act: a least fixpoint, by a worklist. Indexed by process.
 std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
                                   const std::vector<bool>& mismatched, Waits waits) {
   const bool strict = waits == Waits::kStandard;
@@ -28,15 +28,15 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
   std::vector<bool> can(count, false);
   std::vector<std::vector<uint32_t>> waiters(count);  // processes to examine when one can act
   std::vector<uint32_t> work;
-  // A member that is missing from a node concerns every process inside: through the node, not pair
-  // by pair.
+  // A member that is missing from a node concerns every process inside. The node counts its missing
+  // members, so that no list of pairs is needed.
   std::vector<std::vector<uint32_t>> nodes_of(count);
   std::vector<uint32_t> missing_left(graph.nodes.size());
   for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
     for (const uint32_t p : graph.nodes[n].missing) nodes_of[p].push_back(n);
     missing_left[n] = static_cast<uint32_t>(graph.nodes[n].missing.size());
   }
-  // The same for a member that a receive from any source waits for.
+  // The same for the members that a receive from any source waits for.
   std::vector<std::vector<uint32_t>> anybodies_of(count);
   std::vector<std::vector<uint32_t>> waiters_of(graph.any_source.size());
   std::vector<bool> somebody_can(graph.any_source.size(), false);
@@ -53,7 +53,8 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
   const auto satisfied = [&](const WaitDependency& dependency) {
     if ((strict && !dependency.strict) || (dependency.uncounted && waits != Waits::kAll))
       return true;
-    // Another process set it: a waiter that can act itself is not examined again.
+    // `somebody_can` was set by another process: a waiter that can act itself is not examined
+    // again.
     if (dependency.any_source != kNoIndex) return bool{somebody_can[dependency.any_source]};
     if (dependency.process != kNoIndex) return bool{can[dependency.process]};
     if (mismatched[dependency.node] || dependency.unanswered) return false;

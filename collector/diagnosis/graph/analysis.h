@@ -1,10 +1,16 @@
-// The input of detectors and rules: an aligned trace in which it is known which ranks hang.
+// The input of detectors and rules: an aligned trace, and which of its ranks hang.
 //
-// A call hangs if nothing that can still happen completes it: the smallest set of processes that
-// can act is computed (those that compute, then those that they can release, and so on); the
-// remaining ones are in a deadlock or wait for dead processes. This is computed three times: by
+// A call hangs if nothing that can still happen completes it. The processes that can act are
+// computed as the smallest set that contains the processes outside every call, the processes that
+// these can release, and so on. The remaining processes are in a deadlock or wait for dead
+// processes. In
+//   0: waits in Recv 1xMPI_INT peer=1 tag=0 @ main:10
+//   1: computes @ main:20
+//   2: waits in Recv 1xMPI_INT peer=3 tag=0 @ main:10
+//   3: waits in Recv 1xMPI_INT peer=2 tag=0 @ main:10
+// rank 1 can act and may release rank 0; ranks 2 and 3 hang. The set is computed three times: by
 // what MPI libraries do in practice; the same without processes whose wait is weak; and by what the
-// standard alone requires. Only the last one proves a hang.
+// standard alone requires. Only the last computation proves a hang.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ANALYSIS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_ANALYSIS_H_
 

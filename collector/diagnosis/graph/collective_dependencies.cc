@@ -16,9 +16,9 @@ void OnlyThose(const CollectiveNode& node, WaitDependency* dependency, const Wan
   if (dependency->relevant.size() == node.missing.size()) dependency->relevant.clear();  // all
 }
 
-// Whether this entry of an array of counts stands for data. If the array was truncated: perhaps.
-// (Entries of a w-collective are signatures, and the signature of no data is not 0: such an entry
-// counts as data.)
+// Whether this entry of an array of counts stands for data. An entry that is missing from a
+// truncated array counts as data. So does every entry of a w-collective: these are signatures, and
+// the signature of no data is not 0.
 bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
   return rank < 0 || static_cast<size_t>(rank) >= counts.size() ||
          counts[static_cast<size_t>(rank)] != 0;
@@ -26,8 +26,9 @@ bool Given(const std::vector<uint64_t>& counts, int32_t rank) {
 
 }  // namespace
 
-// The caller receives nothing from the others: there is no data, or it is a duplicate, which needs
-// no message of the others (MPI 4.0, 7.4.2, advice to implementors).
+// Whether the caller receives nothing from the others. Either there is no data, or the call
+// duplicates a communicator, which needs no message of the others (MPI 4.0, 7.4.2, advice to
+// implementors).
 bool CollectiveDependencies::NeedsNobody(const Arguments& arguments, Rule rule) const {
   const auto empty = [this](uint64_t count, uint32_t datatype) {
     return datatype != kNoIndex && (count == 0 || trace_.datatypes[datatype].bytes == 0);

@@ -1,4 +1,4 @@
-// Which ranks a rank inside a collective waits for, by what it receives there.
+// Which ranks a rank inside a collective waits for, by the data that it receives there.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COLLECTIVE_DEPENDENCIES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COLLECTIVE_DEPENDENCIES_H_
 
@@ -12,15 +12,15 @@
 
 namespace rollcall {
 
-// Refers to both arguments, which must outlive it. Not thread-safe: the ranks of a communicator are
-// collected when first requested.
+// Refers to both arguments, which must outlive this object. Not thread-safe: the ranks of a
+// communicator are collected when first requested.
 class CollectiveDependencies {
  public:
   CollectiveDependencies(const Trace& trace, const std::vector<CommunicatorHistory>& histories)
       : trace_(trace), histories_(histories) {}
 
-  // Fills in `relevant` and `strict` of `dependency`, by which process `p` waits for `node`: MPI
-  // 4.0, 6.1 lets a collective return as soon as the caller's part is complete.
+  // Fills in `relevant` and `strict` of `dependency`, the wait of process `p` for `node`. A
+  // collective may return as soon as the caller's part is complete (MPI 4.0, 6.1).
   void Refine(uint32_t p, const CollectiveNode& node, WaitDependency* dependency);
   // Fills in `unanswered`, for a neighborhood collective.
   void RefineByEdges(const CollectiveNode& node, const std::vector<OddEdge>& odd,

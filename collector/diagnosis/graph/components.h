@@ -9,7 +9,7 @@
 namespace rollcall {
 
 struct Components {
-  // increasing; a component follows those that it leads to
+  // each is increasing; a component follows the components that it leads to
   std::vector<std::vector<uint32_t>> members;
   std::vector<uint32_t> of;  // by vertex: its index in `members`; kNoIndex if not reached
 };

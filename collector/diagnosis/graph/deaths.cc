@@ -8,11 +8,11 @@
 namespace rollcall {
 namespace {
 
-// The offset of two clocks is unknown: the bound is a lifetime.
+// The error if the offset of two clocks is unknown: decades.
 constexpr int64_t kUnknownErrorNs = int64_t{1} << 61;
 
-// Errors that MPI reported may stem from another rank's end; errors of rejected calls stem from
-// this rank's own arguments.
+// An error that MPI reported may be caused by another rank's end. An error of a rejected call is
+// caused by this rank's own arguments.
 bool SawOnlyItsOwnErrors(const Process& process) {
   return process.errors_seen <= process.rejected.size();
 }
@@ -28,15 +28,15 @@ bool EndedByItsOwnHand(const Process& process) {
 
 bool IsInside(const Process& process) { return !process.open_calls.empty(); }
 
-// Killed by somebody who did not end the rest of the job: a launcher's SIGKILL also reaches the
-// parent, which then reports nothing, or was asked to stop before.
+// Whether the process was killed without the rest of the job. A launcher's SIGKILL also reaches the
+// parent, which then reports nothing, or which was asked to stop before.
 bool WasKilledAlone(const Process& process) {
   const ProcessEnd& end = process.end;
   return end.how == ProcessEnd::How::kSignaled && end.status == 9 && end.parent_saw &&
          !end.by_launcher && !end.by_rollcall;
 }
 
-// Launchers end the rest of a job with SIGTERM and SIGKILL; who sent this one is unknown.
+// Launchers end the rest of a job with SIGTERM and SIGKILL. The sender of this signal is unknown.
 bool MayBeCleanUp(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && !process.end.oom_killed &&
          (process.end.status == 15 || process.end.status == 9);
@@ -48,8 +48,9 @@ bool InTheBlur(const Process& a, const Process& b) {
   return apart < kEndOrderBlurNs + ClockErrorNs(a, b);
 }
 
-// Whether MPI may have ended `process`, inside a call, because `killed` was killed alone: it ends
-// ranks that lose a connection, by exit() or a signal. Their ends may be noticed first.
+// Whether MPI may have ended `process`, inside a call, because `killed` was killed alone. MPI ends
+// ranks that lose a connection, by exit() or by a signal. The ends of these ranks may be noticed
+// first.
 bool IsReaction(const Process& killed, const Process& process) {
   if (!WasKilledAlone(killed) || WasKilledAlone(process) || process.end.oom_killed) return false;
   return IsInside(process) && HasEnded(process.end) &&
@@ -59,15 +60,16 @@ bool IsReaction(const Process& killed, const Process& process) {
 
 // Whether the launcher may have ended `process` because of `cause`.
 bool EndsAnother(const Trace& trace, const Process& cause, const Process& process) {
-  // The job was ended then, by hand or by the launcher, because it could not continue. A rank may
-  // also fail because it lost the connection to `process`; launchers ask the others to stop.
+  // After the exception the job was ended, by hand or by the launcher, because it could not
+  // continue. But the exception may also be the result of a lost connection to `process`. SIGTERM
+  // excludes that: launchers ask the other ranks to stop.
   const bool may_react = FailedInACall(trace, cause) && process.end.status != 15;
   if (cause.exception && !may_react) {
     return process.end.at_ns == kNoTime ||
            cause.exception->at_ns - process.end.at_ns < ClockErrorNs(cause, process);
   }
-  // MPICH's launcher kills the others as soon as it is told of an error, perhaps before the rank
-  // that had the error has exited.
+  // MPICH's launcher kills the other ranks as soon as it receives an error report, perhaps before
+  // the rank with the error has exited.
   if (!HasEnded(cause.end)) {
     return cause.reports_error_ns != kNoTime &&
            (process.end.at_ns == kNoTime ||
@@ -79,16 +81,17 @@ bool EndsAnother(const Trace& trace, const Process& cause, const Process& proces
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (IsReaction(process, cause)) return false;
   if (EndedByItsOwnHand(cause)) return true;
-  // Both were killed, and which was first is chance: a process that was killed while it waited for
-  // others is the less likely cause.
+  // Both were killed, and the observed order is a matter of chance. A process that was killed while
+  // it waited for others is the less likely cause.
   const bool same_way = MayBeCleanUp(cause) && MayBeCleanUp(process);
   if (same_way && IsInside(cause) != IsInside(process)) return IsInside(process);
   return before;
 }
 
-// A hang had been reported, and this rank had not moved since: the signal came from a user who had
-// seen the verdict or lost patience. What it did itself outside every call still counts, and so
-// does the kernel's out-of-memory killer.
+// Whether the rank ended after a hang had been reported, without having moved since. The signal
+// then came from a user who had seen the verdict or lost patience. An exit of the rank itself
+// outside every call is not excused by the verdict, and neither is the kernel's out-of-memory
+// killer.
 bool EndedAfterVerdict(const Process& process) {
   const ProcessEnd& end = process.end;
   if (process.judged_ns == kNoTime || end.oom_killed) return false;
@@ -109,8 +112,9 @@ bool EndedAfterVerdict(const Process& process) {
 }
 
 // Open MPI's ranks end themselves when they lose the daemon that started them, for example when a
-// user kills mpirun: in its runtime, with an exit code of the runtime, all of which are negative.
-// With -1 the library ends a rank that failed itself, for example by a network error.
+// user kills mpirun. They exit in Open MPI's runtime, with an exit code of the runtime. These codes
+// are negative. The code -1 is excluded: with it the library ends a rank that failed itself, for
+// example by a network error.
 bool LostItsDaemon(const Trace& trace, const Process& process) {
   const bool by_exit =
       process.exit_mark == ring::ExitMark::kExit || process.exit_mark == ring::ExitMark::kQuickExit;
@@ -130,12 +134,12 @@ bool WasAskedToStop(const Process& process) {
   return process.end.how == ProcessEnd::How::kSignaled && process.end.status == 15;
 }
 
-// The ends of ranks that were sent one signal are at most this far apart. Open MPI, after it has
-// lost a rank, waits for a second before it ends the others.
+// The ends of ranks that were sent one signal at the same time are at most this far apart. After
+// Open MPI has lost a rank, it waits for a second before it ends the others.
 constexpr int64_t kTogetherNs = 250'000'000;
 
-// Ended with 0 outside of all calls, whatever came before: it had nothing else to do. A child that
-// Python's multiprocessing has forked ends so, by _exit(0).
+// Whether a process that does not use MPI ended with 0 outside of all calls: it had nothing else to
+// do. A child that Python's multiprocessing has forked ends this way, by _exit(0).
 bool LeftWithoutMpi(const Process& process) {
   return process.without_mpi && process.exit_mark != ring::ExitMark::kNone &&
          process.exit_mark != ring::ExitMark::kMpiAbort && process.exit_status == 0 &&
@@ -152,7 +156,8 @@ Deaths::Deaths(const Trace& trace) : trace_(trace), killed_alone_(trace.worlds.s
   CheckLosses();
 }
 
-// All ranks with traces got that signal at the same time: it was sent to the whole job.
+// Sets `asked_to_stop_` if all ranks with traces were ended by SIGTERM at the same time: the signal
+// was sent to the whole job. Sets `all_left_`.
 void Deaths::CheckWorld(const World& world) {
   const Process* first = nullptr;
   const Process* last = nullptr;
@@ -162,7 +167,8 @@ void Deaths::CheckWorld(const World& world) {
   for (const uint32_t rank : world.processes) {
     if (rank == kNoIndex) continue;
     const Process& process = trace_.processes[rank];
-    // A rank that was ended because of another one implies that there was another one.
+    // If the launcher ended a rank because of another rank, the signal was not sent to the whole
+    // job.
     all &= WasAskedToStop(process) && !process.end.by_launcher;
     several |= one != nullptr && !ShareProcess(*one, process);
     if (one == nullptr) one = &process;
@@ -213,12 +219,12 @@ bool Deaths::ByItself(const Process& process) const {
   if (process.end.how == ProcessEnd::How::kExited) return true;
   const std::vector<uint32_t>& others = trace_.worlds[process.world].processes;
   if (process.end.how == ProcessEnd::How::kVanished) {
-    if (process.end.parent_saw || process.end.with_node) return true;  // so its launcher's log says
+    if (process.end.parent_saw || process.end.with_node) return true;  // by the launcher's log
     // If all processes vanished together, for an unobserved reason, the job was ended from outside.
     return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
       if (other == kNoIndex) return false;
       const Process& sibling = trace_.processes[other];
-      // A verdict found the other process waiting after this one had ended.
+      // A verdict reported that the other process waited after this process had ended.
       const bool outlived = sibling.judged_ns != kNoTime && process.end.at_ns != kNoTime &&
                             sibling.judged_ns - process.end.at_ns > ClockErrorNs(process, sibling);
       return outlived || sibling.end.how == ProcessEnd::How::kAlive ||

@@ -12,7 +12,8 @@
 
 namespace rollcall {
 
-// Refers to the trace, which must outlive it. What requires a pass over all ranks is computed once.
+// Refers to the trace, which must outlive it. Facts that require a pass over all ranks are computed
+// once.
 class Deaths {
  public:
   explicit Deaths(const Trace& trace);
@@ -28,16 +29,16 @@ class Deaths {
   std::vector<bool> asked_to_stop_;                        // by world
   std::vector<bool> all_left_;                             // by world: all ranks ended with 0
   std::vector<std::vector<const Process*>> killed_alone_;  // by world: WasKilledAlone()
-  // World and host of ranks that ended otherwise than by losing their daemon.
+  // World and host of ranks that ended for another reason than the loss of their daemon.
   std::set<std::pair<uint32_t, std::string>> other_ends_;
 };
 
-// The exception came out of a call of PyTorch, which therefore never returned: the rank's own
-// mistake, or it lost the connection to another one.
+// Whether the exception came out of a call of PyTorch, which therefore never returned. The cause is
+// the rank's own mistake, or a lost connection to another rank.
 bool FailedInACall(const Trace& trace, const Process& process);
 
-// The error bound of the difference of a time of `a` and a time of `b`: 0 on one host, decades if a
-// clock offset was not measured.
+// The largest error of the difference between a time of `a` and a time of `b`: 0 on one host,
+// decades if a clock offset was not measured.
 int64_t ClockErrorNs(const Process& a, const Process& b);
 
 // For a process that died by itself: whether it is certain that no other death came first.

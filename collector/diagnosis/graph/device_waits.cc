@@ -45,8 +45,8 @@ struct MessagesSeen {
   std::vector<const Event*> recvs;
 };
 
-// Communicator, sender, receiver, and for a message of a process group NCCL's communicator
-// (RingReferences::OnCarrier): messages on two of them never meet.
+// Communicator, sender, receiver, and the carrier: for a message of a process group, NCCL's
+// communicator (RingReferences::OnCarrier). Messages on two carriers never match.
 using ChannelKey = std::tuple<uint32_t, int32_t, int32_t, int32_t>;
 
 class DeviceWaitsBuilder {
@@ -65,7 +65,7 @@ class DeviceWaitsBuilder {
     for (uint32_t p = 0; p < count; ++p) {
       const Process& process = trace_.processes[p];
       const OpenRequest* oldest = OldestHandedOver(trace_, process);
-      // If older operations are lost, the oldest recorded one means nothing.
+      // If older operations are lost, the oldest recorded operation is not the oldest one.
       if (!process.device || oldest == nullptr || process.table_overflows != 0 || IsGone(p)) {
         continue;
       }
@@ -84,7 +84,7 @@ class DeviceWaitsBuilder {
   Operation Op(const Event& event) const { return trace_.arguments[event.arguments].operation; }
   const Member& MemberOf(const Event& event) const { return trace_.members[event.member]; }
 
-  // Operations that it enqueued end with it.
+  // Whether the process is gone. Its operations end with it.
   bool IsGone(uint32_t process) const {
     return trace_.processes[process].phase >= ring::Phase::kFinalizing ||
            deaths_.ByItself(trace_.processes[process]);
@@ -123,8 +123,8 @@ class DeviceWaitsBuilder {
     }
   }
 
-  // Whether NCCL's communicator is known of some messages between the two only: which of them meet
-  // is then unknown.
+  // Whether the carrier is known for only some of the messages between the two ranks. It is then
+  // unknown which of the messages match.
   bool IsUncertain(const ChannelKey& key) const {
     const auto& [communicator, sender, receiver, carrier] = key;
     const auto first = channels_.lower_bound({communicator, sender, receiver, INT32_MIN});
@@ -133,7 +133,7 @@ class DeviceWaitsBuilder {
            channels_.contains({communicator, sender, receiver, ring::kNoTag});
   }
 
-  // Without the whole history, only what is open on both sides can be compared.
+  // Without the whole history, only the open operations of both sides can be compared.
   void Align(MessagesSeen* messages) const {
     if (messages->sender != kNoIndex && messages->receiver != kNoIndex &&
         KnowsAllMessages(messages->sender) && KnowsAllMessages(messages->receiver)) {
@@ -183,8 +183,8 @@ class DeviceWaitsBuilder {
     waits_.oldest[p] = entry->second;
   }
 
-  // Whether it is open and of one launch with the oldest operation. Then nothing is in front of it
-  // either.
+  // Whether the operation is open and in one launch with the oldest operation of process `q`. If
+  // so, the operation is queued after nothing else, either.
   bool StandsWithOldest(uint32_t q, uint32_t member, uint64_t sequence, uint64_t detail) const {
     const Process& process = trace_.processes[q];
     if (waits_.oldest[q] == kNoIndex) return false;
@@ -238,7 +238,7 @@ class DeviceWaitsBuilder {
     const int32_t peer = trace_.arguments[event.arguments].root_or_peer;
     uint32_t other = sends ? operation->receiver : operation->sender;
     if (other == kNoIndex && peer >= 0 && static_cast<size_t>(peer) < comm.ranks.size()) {
-      // It has no recorded call on this channel; does it have a trace at all?
+      // The peer has no recorded call on this channel. Find out whether it has a trace.
       const int32_t rank = comm.ranks[static_cast<size_t>(peer)];
       for (const MemberHistory& history : histories_[operation->communicator].members) {
         if (trace_.processes[history.process].rank == rank) other = history.process;
@@ -287,8 +287,8 @@ class DeviceWaitsBuilder {
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
         if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
         if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
-        // Other ranks may complete it before this rank begins it: here it may be queued behind
-        // other work.
+        // Other ranks may complete the operation before this rank begins it. On this rank the
+        // operation may be queued after other work.
         const bool first = OldestHandedOver(trace_, trace_.processes[p]) == &request;
         if (!NeedsAll(trace_.arguments[event.arguments]) &&
             !(first && AllOthersDone(p, c, event.sequence))) {
@@ -307,7 +307,7 @@ class DeviceWaitsBuilder {
     }
   }
 
-  // Whether a member ended without completing it: then the others lack that member.
+  // Whether a member ended without completing the operation, so that the others lack that member.
   bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
     const CommunicatorHistory& histories = histories_[communicator];
     return std::any_of(

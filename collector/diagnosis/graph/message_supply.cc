@@ -12,7 +12,8 @@ uint64_t InboundKey(uint32_t communicator, uint32_t process) {
   return uint64_t{communicator} << 32 | process;
 }
 
-// Every MPI_Pready was counted, and no thread is about to call it while another is inside a call.
+// Whether every MPI_Pready was counted. No thread may be about to call MPI_Pready while another
+// thread is inside a call.
 bool MarksAreCertain(const Process& process) {
   return process.thread_level >= 0 && process.thread_level <= 2 && process.table_overflows == 0 &&
          process.records_unreadable == 0 && !process.channels_lost;
@@ -24,7 +25,7 @@ const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t 
   return PeerRanks(trace_.communicators[communicator], rank);
 }
 
-// The rank by which `by` addresses `process` there; empty if it is none of its peers.
+// The rank by which `by` addresses `process` on the communicator; empty if `process` is not a peer.
 std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
                                                  uint32_t process) const {
   const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[by].rank);
@@ -34,7 +35,8 @@ std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communica
 }
 
 // Calls `visit(message, event, cancelled)` for every receive of the process on the communicator
-// that is not known to be complete; one with a pending MPI_Cancel may or may not take a message.
+// that is not known to be complete. A receive with a pending MPI_Cancel may or may not take a
+// message.
 template <typename Visit>
 void MessageSupply::VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const {
   const auto look = [&](const Event& event, bool cancelled) {
@@ -60,8 +62,8 @@ void MessageSupply::VisitChannels(uint32_t p, uint32_t communicator, const Visit
   }
 }
 
-// Whether the messages of the pattern are counted in channels of their own. If not, some may be
-// counted elsewhere, or not at all.
+// Whether the messages of the pattern are counted in channels of their own. If not, some messages
+// may be counted in other channels, or not at all.
 bool MessageSupply::IsCountedApart(uint32_t p, uint32_t communicator,
                                    const Pattern& pattern) const {
   bool apart = !trace_.processes[p].channels_lost;
@@ -119,13 +121,13 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (wanted.Covers({channel.peer, channel.tag})) taken += channel.received;
   });
-  // Partitioned operations are matched by handle, whichever was started first: none takes another's
-  // message.
+  // Partitioned operations are matched by handle, not by the order of their starts: none takes the
+  // message of another one.
   VisitOpenReceives(
       receiver, communicator, [&](const Message& open, const Event& other, bool cancelled) {
         if (cancelled) return;
         const Pattern pattern{open.peer, open.tag};
-        // Requests that one call started have one time.
+        // Requests that one call started have the same time.
         const bool before =
             pattern == wanted &&
             std::pair(other.start_ns, other.request) < std::pair(event.start_ns, event.request) &&
@@ -138,7 +140,7 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   return sent > taken ? Counted::kYes : Counted::kNo;
 }
 
-// Collects what was sent, by receiver, once: asking every sender for every receive would be
+// Collects once what was sent, by receiver. Examining every sender for every receive would be
 // quadratic if all ranks are in receives.
 void MessageSupply::CollectInbound() {
   if (inbound_known_) return;
@@ -174,7 +176,7 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
     if (Pattern{open.peer, open.tag}.Covers(message)) ++takers;
   });
   bool further = !IsCountedApart(receiver, communicator, message);  // it may have been taken
-  bool unseen = false;  // a receive of only such messages ended without a record
+  bool unseen = false;  // a receive that matches only such messages ended without a record
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (!Pattern{channel.peer, channel.tag}.Covers(message)) return;
     const bool merged = channel.tag == ring::kAnyTag && trace_.processes[receiver].channels_lost;
@@ -184,12 +186,13 @@ Counted MessageSupply::BeingTaken(uint32_t sender, uint32_t communicator, uint32
     unseen |= channel.receives_unseen && alone && !sent.partitioned;
     further |= channel.receives_unseen && !alone;
   });
-  // The number of the message in its channel. If others are counted with it, it may be the first.
+  // The number of the message in its channel. If other messages are counted in the same channel,
+  // this message may be the first of its kind.
   const bool numbered = IsCountedApart(sender, communicator, {sent.peer, sent.tag});
   const uint64_t number = std::max<uint64_t>(event.detail, 1);
   if (takers >= number && (numbered || event.detail != 0)) return Counted::kYes;
-  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3), and one that failed or
-  // was cancelled may; their number is not recorded.
+  // A receive whose request was freed takes its message (MPI 4.0, 3.7.3). A receive that failed or
+  // was cancelled may take one. The number of these receives is not recorded.
   if (unseen) return Counted::kYes;
   return !further && takers < (numbered ? number : 1) ? Counted::kNo : Counted::kUnknown;
 }

@@ -1,6 +1,6 @@
-// The fate of point-to-point messages, derived from what every rank has sent, received and posted:
-// whether the message that a receive takes exists, whether a sent message is being received, and
-// whether a partitioned send lacks partitions.
+// The state of point-to-point messages, derived from the numbers of messages that every rank has
+// sent, received and posted: whether the message that a receive takes exists, whether a sent
+// message is being received, and whether a partitioned send lacks partitions.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_MESSAGE_SUPPLY_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_MESSAGE_SUPPLY_H_
 
@@ -18,7 +18,8 @@ namespace rollcall {
 // What the counts of messages show; kUnknown if the decisive counts are incomplete.
 enum class Counted : uint8_t { kNo, kUnknown, kYes };
 
-// Refers to one trace. Not thread-safe: the sent messages are collected when first requested.
+// Refers to the trace, which must outlive it. Not thread-safe: the sent messages are collected when
+// first requested.
 class MessageSupply {
  public:
   explicit MessageSupply(const Trace& trace) : trace_(trace) {}
@@ -27,22 +28,23 @@ class MessageSupply {
   // communicator.
   const std::vector<int32_t>& Peers(uint32_t communicator, int32_t rank) const;
 
-  // `event` is the receiver's call with `message`, or the call that made its request. Whether more
-  // matching messages were sent than received, beyond those that earlier posted receives with the
-  // same pattern take first (MPI 4.0, 3.5).
+  // Whether there is a message for a receive: more matching messages were sent than were received
+  // or are taken first by receives of the same pattern that were posted earlier (MPI 4.0, 3.5).
+  // `event` is the receiver's call with `message`, or the call that made its request.
   Counted OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
                    const Event& event);
 
-  // Whether a receive that takes the message of `sender` is posted or has returned: then the send
+  // Whether a receive that takes the message of `sender` is posted or has returned. Then the send
   // returns, whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every earlier message
-  // on the channel takes one receive as well.
+  // on the channel uses up one receive as well.
   Counted BeingTaken(uint32_t sender, uint32_t communicator, uint32_t receiver, const Message& sent,
                      const Event& event) const;
 
-  // The number of partitions that are not marked ready: of the send that `event` started, or of the
-  // send that a receive with `starts` starts waits for. 0 if the sender's calls of MPI_Pready are
-  // not certain, and for a receive unless there is exactly one request at each end: requests match
-  // in the order of their initialization (MPI 4.0, 4.2.1).
+  // The number of partitions that are not marked ready. UnmarkedOf: of the send that `event`
+  // started. UnmarkedFor: of the send for which a receive waits that was started `starts` times. 0
+  // if the sender's calls of MPI_Pready are not certain. UnmarkedFor also returns 0 unless there is
+  // exactly one request at each end, because requests match in the order of their initialization
+  // (MPI 4.0, 4.2.1).
   uint32_t UnmarkedOf(uint32_t sender, const Event& event) const;
   uint32_t UnmarkedFor(uint32_t receiver, uint32_t sender, uint32_t communicator,
                        const Message& message, uint64_t starts) const;

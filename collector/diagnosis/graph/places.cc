@@ -18,7 +18,8 @@ bool AllHaveBegun(const Trace& trace) {
   });
 }
 
-// A collective consists of messages, too, but its own.
+// Whether the rank waits in a point-to-point call. A collective also consists of messages, but
+// these are the library's own.
 bool IsOfMessages(const Place& place) {
   const CallGroup group = GroupOf(place.kind());
   return place.meaning.meaning == FrameMeaning::kMpi &&
@@ -32,7 +33,7 @@ Position PositionOf(const Trace& trace, const Place& place, bool begun) {
     return Position::kGone;
   }
   if (place.unreadable) return Position::kUnreadable;
-  if (place.stopped) return Position::kOutside;  // whatever it was about to do
+  if (place.stopped) return Position::kOutside;  // a stopped process does not continue
   // Whether a process moved before its core was written is unknown.
   const bool may_go_on = place.may_act || place.library.outside;
   const bool moves = place.ended || may_go_on || !place.IsStill() || (place.timed && !waits);

@@ -1,4 +1,4 @@
-// The places of the ranks of a job whose calls are not recorded, in groups.
+// Groups the ranks of a job whose calls are not recorded by their places.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_PLACES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_PLACES_H_
 
@@ -12,8 +12,8 @@
 namespace rollcall {
 
 enum class Position : uint8_t {
-  kWaiting,     // in a call that other ranks have to complete, without moving
-  kOutside,     // outside every such call, without moving; or stopped
+  kWaiting,     // in a call that other ranks have to complete, and not moving
+  kOutside,     // outside every such call and not moving; or stopped
   kMoving,      // moving, or able to move at any time
   kGone,        // its program has ended
   kUnreadable,  // its stack could not be taken
@@ -48,19 +48,19 @@ struct Places {
 // Empty if the trace has records.
 Places BuildPlaces(const Trace& trace, const CallSites& sites);
 
-// Each of `processes` waits for a message of another one of `processes`. The library's objects show
-// for whom a process waits.
+// Whether each of `processes` waits for a message of one of `processes`. The library's objects show
+// which rank a process waits for.
 bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes);
-// Whether the call waits for messages, or for a window, not for all members.
+// Whether the call waits for point-to-point messages, not for all members.
 bool WaitsForMessages(const PlaceGroup& group);
 // Whether a rank waits for another rank to release a lock or to expose its memory.
 bool WaitsForWindow(const PlaceGroup& group);
-// Whether no rank leaves the call before all have entered it.
+// Whether no rank leaves the call before all ranks have entered it.
 bool HoldsAll(const PlaceGroup& group);
-// Whether one of the two makes its call in each round of a loop, and the other one outside of that
-// loop, in the program's normal course.
+// Whether one of the two ranks makes its call in each iteration of a loop, and the other rank makes
+// its call outside of that loop, in the program's normal course.
 bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b);
-// Whether the two are known to wait on different communicators.
+// Whether the two calls are known to wait on different communicators.
 bool AreApart(const LibraryCall& a, const LibraryCall& b);
 
 }  // namespace rollcall

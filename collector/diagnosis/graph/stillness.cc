@@ -48,7 +48,7 @@ int64_t WaitedNs(const DiagnoseOptions& options, const Process& process) {
   const Thread* poller = WaitingPoller(options, process);
   if (poller == nullptr || !PollsTightly(*poller)) return idle_ns;
   const int64_t now = PictureNs(options, process);
-  int64_t since = kNoTime;  // of the thread that began last
+  int64_t since = kNoTime;  // when the last of the threads began
   for (const Thread& thread : process.threads) {
     if (PollsTightly(thread)) since = std::max(since, thread.polls_tightly_since_ns);
   }

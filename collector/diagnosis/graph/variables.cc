@@ -34,7 +34,7 @@ bool HasWord(std::string_view words, std::string_view word) {
   return false;
 }
 
-// Whether a loop around that line assigns the name in each iteration.
+// Whether a loop around the frame's line assigns the name in each iteration.
 bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& name) {
   for (const SourceBlocks& source : trace.sources) {
     if (source.file != frame.frame.file) continue;
@@ -46,7 +46,7 @@ bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& 
   return false;
 }
 
-// False if not all ranks have it, if it is equal on all, or if it only identifies the rank.
+// False if not all ranks have the variable, if it is equal on all ranks, or if it equals the rank.
 bool Compare(const Processes& processes, size_t depth, const std::string& name,
              ComparedVariable* variable) {
   std::map<int64_t, std::vector<int32_t>> by_value;

@@ -1,5 +1,5 @@
 // Compares the integers of Python frames between ranks. Without recorded calls, this shows which
-// rank is behind in a loop. Pure.
+// rank lags in a loop. Pure.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_
 
@@ -26,8 +26,9 @@ struct ComparedVariable {
 inline constexpr size_t kMaxValues = 4;  // per variable: more values mean nothing
 inline constexpr size_t kMaxCompared = 16;
 
-// The integers that all processes with a place have, in a user frame that all reached by the same
-// path, and that differ; loop counters first. Without those that equal the rank.
+// The integers that differ between ranks; loop counters first. All processes with a place must have
+// the integer, in a user frame that all reached by the same path. Integers that equal the rank are
+// left out.
 std::vector<ComparedVariable> CompareVariables(const Trace& trace);
 
 // "step is 1041 on ranks 0-6 and 1040 on rank 7 (train, train.py:20)"

@@ -35,7 +35,7 @@ class GraphBuilder {
     }
     Sort();
     for (CollectiveNode& node : graph_.nodes) Complete(&node);
-    // What a call needs depends on which ranks are missing.
+    // The dependencies of a call depend on which ranks are missing.
     CollectiveDependencies collective_needs(trace_, histories_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (WaitDependency& dependency : graph_.processes[p].dependencies) {
@@ -64,7 +64,8 @@ class GraphBuilder {
     }
   }
 
-  // Whom a process without records waits for is unknown: it has no dependencies.
+  // The trace does not show which ranks a process without records waits for: it has no
+  // dependencies.
   void ViewPlaces() {
     const std::vector<Position> positions = PositionsOf(trace_);
     for (uint32_t p = 0; p < positions.size(); ++p) {
@@ -98,7 +99,8 @@ class GraphBuilder {
         view.open = &call;
       }
     }
-    // It lost the connection to a rank that had left: but for the exception, it would wait for it.
+    // The process lost the connection to a rank that had left. Without the exception, it would wait
+    // for that rank.
     const bool lost = FailedInACall(trace_, process) && AnotherLeft(process);
     if (process.exception && !lost) {
       view.activity = Activity::kEnded;
@@ -117,8 +119,8 @@ class GraphBuilder {
     const bool multiple = process.thread_level == 3 && !process.device;
     if (multiple) {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
-      // The same holds for a thread that polls with work in between, if the threads were not
-      // observed or none waits.
+      // The same holds if a thread polls with work in between, and the threads were not observed or
+      // none of them waits.
       const bool loose =
           std::any_of(process.threads.begin(), process.threads.end(),
                       [&](const Thread& thread) { return IsLoose(process, thread); });
@@ -147,13 +149,13 @@ class GraphBuilder {
     if (threads_waiting > 1) view.any = true;
     if (threads_waiting > 0) return;
     if (creating_.contains(p) || !process.held_up_by.empty()) {
-      // It is inside a call, and which rank could release it is not recorded: nothing about it is
-      // proven.
+      // The process is inside a call, and the rank that could release it is not recorded. Nothing
+      // about the process is proven.
       view.activity = Activity::kBlocked;
     }
   }
 
-  // Another rank of the job has ended well.
+  // Whether another rank of the job has finalized without an exception.
   bool AnotherLeft(const Process& process) const {
     const std::vector<uint32_t>& all = trace_.worlds[process.world].processes;
     return std::any_of(all.begin(), all.end(), [&](uint32_t other) {
@@ -167,9 +169,9 @@ class GraphBuilder {
     return thread.polling && !thread.ended && !WaitsByPolling(options_, process, thread);
   }
 
-  // Adds what polling threads wait for and returns their number. A thread that polls loosely is
-  // outside every call: what it may do at level MULTIPLE is part of OtherThreads; below that level
-  // it may take the turn of the thread that polls tightly.
+  // Adds the dependencies of the polling threads and returns the number of these threads. A thread
+  // that polls loosely is outside every call. At level MULTIPLE, OtherThreads covers its possible
+  // actions. Below that level, it may act in place of the thread that polls tightly.
   uint32_t AddPollers(uint32_t p) {
     const Process& process = trace_.processes[p];
     ProcessView& view = graph_.processes[p];
@@ -208,8 +210,8 @@ class GraphBuilder {
 
   void AddNeeds(uint32_t p, const OpenCall& call) {
     ProcessView& view = graph_.processes[p];
-    // The host that enqueues it for a process group may wait for others there, to connect; it is
-    // its device that needs them (device_waits.h).
+    // A host that enqueues an operation of a process group may wait in the call until the ranks are
+    // connected. The operation itself waits on the device (device_waits.h).
     if (IsC10dOnDevice(Op(call.event)) &&
         IsEnqueued(FindOperation(static_cast<uint16_t>(Op(call.event))))) {
       return;
@@ -239,7 +241,7 @@ class GraphBuilder {
       ++active;
       AddRequest(p, request);
     }
-    // A request that is no longer open is complete, or the table had no room for it.
+    // A request that is no longer open is complete, or the request table had no room for it.
     if (active < call.requests.size()) graph_.processes[p].released = true;
   }
 
@@ -298,8 +300,8 @@ class GraphBuilder {
     return index;
   }
 
-  // Fills in the processes that could send or receive the message; returns false if it is on its
-  // way already, or cannot be judged.
+  // Fills in the processes that could send or receive the message. Returns false if the message is
+  // on its way already, or cannot be judged.
   bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
               uint64_t starts, WaitDependency* dependency) {
     if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
@@ -315,8 +317,8 @@ class GraphBuilder {
       dependency->process = ProcessOf(trace_, world, peers[static_cast<size_t>(peer)]);
       if (dependency->process == kNoIndex) return false;
     }
-    // A partitioned send completes when all its partitions are marked ready, which the process does
-    // itself (MPI 4.0, 4.2.1). A polling process may do so next, and a partition that it tests may
+    // A partitioned send completes when all its partitions are marked ready by the process itself
+    // (MPI 4.0, 4.2.1). A polling process may mark them next, and a partition that it tests may
     // arrive before the others.
     const bool blocked = graph_.processes[p].activity == Activity::kBlocked;
     if (message.partitioned && blocked && dependency->process != kNoIndex) {
@@ -365,8 +367,8 @@ class GraphBuilder {
     }
   }
 
-  // How often a member has started the persistent collective, which is matched start by start (MPI
-  // 4.0, 6.13); empty if that is no longer recorded.
+  // How often a member has started the persistent collective; empty if that is no longer recorded.
+  // Persistent collectives match start by start (MPI 4.0, 6.13).
   std::optional<uint64_t> Starts(const MemberHistory& history, const CollectiveNode& node) const {
     const Process& process = trace_.processes[history.process];
     for (const OpenRequest& request : process.open_requests) {
@@ -374,7 +376,7 @@ class GraphBuilder {
       if (event.sequence != node.sequence || event.member != history.member_index) continue;
       return request.starts;
     }
-    // It was freed; the records of its starts remain.
+    // The request was freed; the records of its starts remain.
     for (const Thread& thread : process.threads) {
       if (thread.lost_collectives != 0) return std::nullopt;
     }

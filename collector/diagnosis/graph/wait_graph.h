@@ -19,7 +19,7 @@ enum class Activity : uint8_t {
   kRunning,  // alive, outside every call
   kBlocked,  // inside a call
   kPolling,  // only tests requests, or probes, repeatedly
-  kLeft,     // entered MPI_Finalize; takes part in nothing any more
+  kLeft,     // entered MPI_Finalize; takes part in no further operation
   kEnded,    // ended without MPI_Finalize, by an uncaught exception, or inside a rejected call
 };
 
@@ -27,23 +27,23 @@ enum class Activity : uint8_t {
 struct CollectiveNode {
   uint32_t communicator = kNoIndex;
   uint64_t sequence = 0;
-  uint64_t start = 0;  // persistent collective: the n-th start of what this number initialized
+  uint64_t start = 0;  // n of a persistent collective: its n-th start; `sequence` is of its init
   std::vector<uint32_t> inside;   // processes that wait in it
   std::vector<uint32_t> missing;  // members with a trace that have not entered it
   std::vector<int32_t> absent;    // world ranks of members without a trace
-  bool unknown = false;           // some member may not have started it: that is not recorded
+  bool unknown = false;           // whether some member has started it is not recorded
 };
 
-// The processes that a receive from any source waits for, shared by all such receives: separate
-// lists would be quadratic if all ranks wait this way. A waiter is no candidate for its own
-// message; because it waits, it is in none of the three lists.
+// The processes that a receive from any source waits for. All receives with the same candidates
+// share one list, because separate lists would be quadratic if all ranks wait this way. A waiter is
+// no candidate for its own message. Because it waits, it is in none of the three lists.
 struct AnySourceWait {
   std::vector<uint32_t> members;
   std::vector<uint32_t> ended;
   std::vector<uint32_t> left;
   std::vector<uint32_t> running;
-  bool absent = false;       // there are other candidates, without a trace
-  bool other_group = false;  // of an intercommunicator: waiters are not among them
+  bool absent = false;       // there are also candidates without a trace
+  bool other_group = false;  // of an intercommunicator: waiters are not members
 };
 
 // One thing that an open call waits for: exactly one of the first three is set.
@@ -52,13 +52,13 @@ struct WaitDependency {
   uint32_t process = kNoIndex;     // a message: the process that must send or receive it
   uint32_t any_source = kNoIndex;  // a message: any of these other processes could bring it
   std::vector<uint32_t> relevant;  // node: the missing members that it needs; empty: all
-  // required by the standard; false: buffering or an early return may make it unnecessary
+  // The standard requires it. False: buffering or an early return may make it unnecessary.
   bool strict = true;
   const Event* event = nullptr;  // the call, or the call that made the request
   bool sends = false;            // a message to send, not to receive
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
   bool polled = false;           // the thread that waits for it polls; it is not inside a call
-  bool unanswered = false;       // node: data that a source, which has entered it, never sends
+  bool unanswered = false;       // node: a source that has entered it never sends the data
   uint32_t unmarked = 0;         // partitions of it that `process` has not marked ready
 };
 
@@ -67,8 +67,8 @@ struct ProcessView {
   const OpenCall* open = nullptr;   // the innermost call it is inside of
   const Event* finalize = nullptr;  // of MPI_Finalize
   std::vector<WaitDependency> dependencies;
-  bool any = false;  // one of the dependencies is enough
-  // Its wait may end without any other process: it polls and may do something else next, or another
+  bool any = false;  // one of the dependencies suffices
+  // Its wait may end without any other process. It polls and may do something else next, or another
   // of its threads might act (OtherThreads). See stillness.h.
   bool weak = false;
   bool released = false;  // something that it waits for has arrived, or cannot be judged
@@ -85,11 +85,11 @@ struct WaitGraph {
   std::vector<AnySourceWait> any_source;
   // see NodeKey(); one entry for each start
   std::unordered_multimap<uint64_t, uint32_t> node_index;
-  // By communicator, of those in whose neighborhoods processes wait.
+  // By communicator; only of communicators in whose neighborhood collectives processes wait.
   std::unordered_map<uint32_t, std::vector<OddEdge>> odd_edges;
 
-  // For a message: the number of other processes that could bring it, and those of them that have
-  // the given activity (kEnded, kLeft or kRunning).
+  // For a message: the number of other processes that could send it. The second form returns those
+  // with the given activity (kEnded, kLeft or kRunning).
   size_t Candidates(const WaitDependency& dependency) const {
     if (dependency.any_source == kNoIndex) return 1;
     const AnySourceWait& all = any_source[dependency.any_source];
@@ -97,7 +97,8 @@ struct WaitGraph {
   }
   std::vector<uint32_t> Candidates(const WaitDependency& dependency, Activity activity) const;
 
-  // The send that a process needs and has to mark ready itself; nullptr if there is none.
+  // The partitioned send that a process waits for although it has to mark partitions ready itself;
+  // nullptr if there is none.
   const WaitDependency* OwnUnmarked(uint32_t process) const;
 
   static uint64_t NodeKey(uint32_t communicator, uint64_t sequence) {

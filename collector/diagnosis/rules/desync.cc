@@ -12,7 +12,7 @@ std::optional<Finding> JudgeDesync(const Analysis& analysis, const Incident& inc
                                    const Divergence&) {
   if (incident.what != Incident::What::kHashes) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kDesync);
-  finding.operation = Operation::kNone;  // the rings have lost which one it was
+  finding.operation = Operation::kNone;  // the record of the differing call is lost
   finding.sites.clear();
   finding.sequence = incident.Of<CallDetails>().matching_until + 1;
   const std::vector<int32_t> deviating = analysis.RanksOf(incident.deviating);

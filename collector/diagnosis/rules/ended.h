@@ -12,11 +12,11 @@ namespace rollcall {
 // "; ranks 0,2 wait for it in MPI_Barrier #3 on MPI_COMM_WORLD"; empty if no rank waits.
 std::string WaitingText(const Analysis& analysis, const Incident& incident, const Finding& finding);
 
-// Notes how many ranks the launcher ended because of it.
+// Adds a note with the number of ranks that the launcher ended because of this end.
 void AddCleanUpNote(const Trace& trace, Finding* finding);
 
-// Notes the clock offset between the culprit's host and other hosts, if it exceeds the uncertainty
-// of the order of ends.
+// Adds a note with the largest clock offset between the culprit's host and another host, if the
+// offset exceeds the uncertainty of the order of ends.
 void AddClockNote(const Analysis& analysis, const Incident& incident, Finding* finding);
 
 }  // namespace rollcall

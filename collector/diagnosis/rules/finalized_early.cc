@@ -12,8 +12,8 @@ namespace rollcall {
 
 namespace {
 
-// What a live member did that takes no further part in the communicator; empty if it is the process
-// that ended.
+// What a live process did to leave the communicator, such as "aborted world"; empty if the process
+// itself ended.
 std::string Left(const Analysis& analysis, const Incident& incident) {
   const uint32_t process = incident.deviating.front();
   const bool ended = analysis.trace.processes[process].phase >= ring::Phase::kFinalizing;
@@ -28,7 +28,7 @@ std::string Left(const Analysis& analysis, const Incident& incident) {
   return freed ? fmt::format("destroyed {}", name) : "";
 }
 
-// From a loop that exchanges messages.
+// For a rank that left a loop that exchanges messages.
 Finding JudgeLeftLoop(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kFinalizedEarly);
   finding.title =

@@ -12,7 +12,8 @@
 namespace rollcall {
 namespace {
 
-// Where the group was opened, or closed once too often; ranks at one place share a site.
+// Adds the sites where a group was opened, or closed once too often. Ranks at one place share a
+// site.
 void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, Finding* finding) {
   for (const uint32_t p : processes) {
     const Thread* thread = UnbalancedThread(analysis.trace.processes[p]);

@@ -16,14 +16,14 @@
 namespace rollcall {
 namespace {
 
-// "new_group" for one that torch.distributed makes there.
+// The name of the call; "new_group" for a communicator that torch.distributed makes in new_group().
 std::string NameOf(const Analysis& analysis, const Creation& creation) {
   const bool known = creation.event.arguments != kNoIndex;
   return known && IsC10d(analysis.Op(creation.event)) ? CalledName(analysis, creation.event)
                                                       : creation.call;
 }
 
-// Every rank that called it, with its arguments.
+// Adds sites for all ranks that made the call, with their arguments.
 void AddCreationSites(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const Trace& trace = analysis.trace;
   const uint64_t key = trace.creations[incident.Of<StartDetails>().index].key;
@@ -85,7 +85,7 @@ void SayWhoPassedWhat(const Analysis& analysis, const Incident& incident, const 
   finding->fix = "pass the same number of ranks everywhere";
 }
 
-// torch.distributed counts the groups on each rank.
+// torch.distributed numbers the groups on each rank.
 constexpr char kGroupFix[] =
     "call new_group on every rank of the job, in one order, also for groups of which a rank is no "
     "member";
@@ -143,7 +143,7 @@ std::string KeyOf(const Arguments& arguments) {
   return cut;
 }
 
-// Ranks of torch.distributed that do not meet at its store.
+// For ranks of torch.distributed that do not meet at its store.
 void SayWhoDoesNotMeet(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const StartDetails& start = incident.Of<StartDetails>();
   const Mismatch& mismatch = incident.mismatch;

@@ -34,7 +34,8 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
   std::string allowed;
   for (const RejectedCall* call : incident.Of<EndDetails>().rejected) {
     auto bad = FindBadArgument(analysis.trace, call->event, call->error);
-    // A null datatype is also reported as an invalid reduction operation: none is defined for it.
+    // MPI may report a null datatype as an invalid reduction operation, because no operation is
+    // defined for it.
     if (!bad) bad = FindBadArgument(analysis.trace, call->event);
     if (!bad) continue;
     allowed = bad->allowed;

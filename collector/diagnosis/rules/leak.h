@@ -10,9 +10,9 @@
 
 namespace rollcall {
 
-// "18 communicators made by MPI_Comm_dup at x.c:12 are never freed", with the ranks unless they are
-// all. `thing` is the noun in the singular, `made` what happened at the line, `done` what never
-// happened.
+// "18 communicators made by MPI_Comm_dup at x.c:12 are never freed", with the ranks unless all
+// ranks have the leak. `thing` is the noun in the singular ("communicator"), `made` says what
+// happened at the line ("made by"), `done` says what never happened ("freed").
 std::string LeakTitle(const Analysis& analysis, const Incident& incident, const Finding& finding,
                       std::string_view thing, std::string_view made, std::string_view done);
 

@@ -23,8 +23,7 @@ namespace rollcall {
 
 namespace {
 
-// What a call waits for, after "waits for". A probe specifies no data that would identify a
-// message.
+// The text for "waits for …". A probe specifies no data, so its text needs the words "a message".
 std::string Awaited(const Analysis& analysis, const Event& call) {
   const Arguments& arguments = analysis.Args(call);
   const Messages messages = MessagesOf(arguments);
@@ -87,7 +86,7 @@ std::string StrayReason(const Analysis& analysis, const StrayDetails& details, b
   return "the two calls do not match; which of them is wrong is not recorded";
 }
 
-// A message and the receive that it was meant for differ in one respect.
+// For a message that differs in one respect from the receive that it was meant for.
 Finding JudgeStray(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
   const StrayDetails& details = incident.Of<StrayDetails>();
@@ -126,7 +125,7 @@ Finding JudgeStray(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// Why a message that was sent may be missing.
+// A possible reason why a message that was sent is missing; empty if there is none.
 std::string TakenText(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const auto place = [&](const Event& event) {
     const std::string text = PlaceText(analysis.sites.UserFrame(event.call_path));
@@ -148,7 +147,7 @@ std::string TakenText(const Analysis& analysis, uint32_t waiter, const Event& ca
   return "";
 }
 
-// All ranks finalized, and a message was sent and never received.
+// For a job whose ranks have all finalized: a message was sent and never received.
 Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
   finding.title = fmt::format("{} sent {} {} that {} never received",
@@ -165,7 +164,7 @@ Finding JudgeUnreceived(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// A partitioned send that the rank waits for without having marked its partitions ready.
+// For a rank that waits for a partitioned send without having marked its partitions ready.
 Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Finding finding) {
   finding.title =
       fmt::format("{} waits in {}, and has not marked {} of its partitions ready",
@@ -179,7 +178,7 @@ Finding JudgeUnmarked(const Analysis& analysis, const Incident& incident, Findin
   return finding;
 }
 
-// For a receive that a rank waits in: the matching send, if it lacks partitions.
+// For a receive that a rank waits in: a text about the matching send, if the send lacks partitions.
 std::string UnmarkedText(const Analysis& analysis, uint32_t waiter, const Event& call) {
   for (const WaitDependency& dependency : analysis.graph.processes[waiter].dependencies) {
     if (dependency.event != &call || dependency.unmarked == 0) continue;
@@ -205,9 +204,10 @@ const char* WindowFix(Operation operation) {
 
 constexpr size_t kMaxLockNotes = 8;
 
-// The ranks that locked this window, or a part of it, and have not unlocked it since.
+// Adds notes that name the ranks that locked this window, or a part of it, and have not unlocked
+// it.
 void AddLocks(const Analysis& analysis, const Incident& incident, Finding* finding) {
-  // Thousands of ranks may hold one lock each, from the same line.
+  // Grouped, because thousands of ranks may hold one lock each, from the same line.
   std::map<std::tuple<Operation, int32_t, std::string>, std::vector<int32_t>> holders;
   for (const WindowLock& lock : LocksHeld(analysis, incident.communicator)) {
     std::string place = PlaceText(analysis.sites.UserFrame(lock.event->call_path));
@@ -279,8 +279,8 @@ bool FinalizesEither(const Analysis& analysis, const Incident& incident) {
          analysis.Finalizes(*incident.agreeing_event);
 }
 
-// One of two ranks exchanges messages more often than the other, and neither can be shown to be
-// right.
+// For two ranks of which one exchanges messages more often than the other. The records do not show
+// which of them is right.
 Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
   finding.title = RoundsText(analysis, incident);

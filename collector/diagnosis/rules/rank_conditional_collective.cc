@@ -36,8 +36,9 @@ bool Fits(const Analysis& analysis, const Incident& incident, const Divergence& 
              !analysis.Finalizes(*incident.deviating_event) &&
              !analysis.Finalizes(*incident.agreeing_event);
     case Incident::What::kLeft:
-      // Few ranks are left in a call that most never made; or the ranks went past the call, on the
-      // way to a later MPI_Finalize. If they are before the call, the kind is finalized-early.
+      // Either few ranks are in a call that most ranks never made, or the finalizing ranks passed
+      // the call on their way to MPI_Finalize. If MPI_Finalize is before the call, the kind is
+      // finalized-early.
       return !divergence.skipped ||
              (divergence.path_divergence.known && divergence.path_divergence.branch &&
               divergence.path_divergence.order < 0);
@@ -58,7 +59,8 @@ std::string Why(const Divergence& divergence) {
   return why;
 }
 
-// The alternative, if the records do not decide whether the skipping ranks make the call later.
+// The alternative explanation, if the records do not decide whether the skipping ranks make the
+// call later.
 std::string OtherReading(const Analysis& analysis, const Incident& incident, const Event* instead,
                          const std::vector<int32_t>& skipped) {
   std::string text =
@@ -78,9 +80,10 @@ size_t TimesMade(const Analysis& analysis, const MemberHistory& history, uint64_
   }));
 }
 
-// What the history says about the condition. If the rank makes the skipped call at other times, the
-// condition depends on more than the rank; if it never makes it although others make it repeatedly,
-// the condition depends on the rank. A first time shows neither.
+// What the history shows about the condition around the skipped call. If the rank makes the call at
+// other times, the condition depends on more than the rank. If the rank never makes the call
+// although others make it repeatedly, the condition depends on the rank. If the others make it for
+// the first time, the history shows neither.
 std::string ConditionNote(const Analysis& analysis, const Incident& incident,
                           const Divergence& divergence) {
   const Event* call = divergence.skipped ? incident.agreeing_event : incident.deviating_event;
@@ -117,7 +120,7 @@ std::string ConditionNote(const Analysis& analysis, const Incident& incident,
       RanksPhrase(ranks), Verb(ranks, "makes", "make"), RanksPhrase(makers), times);
 }
 
-// Of a loop that exchanges messages.
+// For a loop that exchanges messages.
 Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
                           const Divergence& divergence) {
   const RoundDetails& rounds = incident.Of<RoundDetails>();
@@ -204,7 +207,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   finding.fix = fmt::format("call {} on every rank; keep only the side effect under the condition",
                             finding.called);
   if (incident.exit) finding.fix = ExitFix(*incident.exit, finding.called);
-  // A loop that ended early, or calls in another order, leave the same histories.
+  // A loop that ended early, or calls in another order, would leave the same histories.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
     finding.notes.push_back(fmt::format("either {} {} {}, under a condition", RanksPhrase(skipped),

@@ -17,7 +17,8 @@
 namespace rollcall {
 namespace {
 
-// Where a process ended itself; for a library without symbols, only the library. Empty: unknown.
+// The place where a process ended itself; only the library's name if it has no symbols. Empty:
+// unknown.
 std::string WhereItEnded(const SourceFrame& frame) {
   const std::string place = PlaceText(frame);
   if (!place.empty()) return fmt::format("it ended itself at {} in {}", place, FunctionText(frame));
@@ -25,7 +26,7 @@ std::string WhereItEnded(const SourceFrame& frame) {
   return "it ended itself in " + frame.module.substr(frame.module.rfind('/') + 1);
 }
 
-// How MPI came to end a process.
+// Why MPI ended a process.
 struct EndByMpi {
   std::string call;  // "MPI_Init"; empty: unknown
   std::string why;

@@ -20,7 +20,7 @@
 namespace rollcall {
 namespace {
 
-// Names the ranks with threads whose stack could not be taken, and the reason.
+// Adds notes that name the ranks with threads whose stack could not be taken, and the reason.
 void NoteUnreadable(const Analysis& analysis, const std::vector<uint32_t>& processes,
                     Finding* finding) {
   std::map<std::string, std::vector<int32_t>> ranks;
@@ -64,7 +64,7 @@ Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding findi
   return finding;
 }
 
-// Each of them is in a call, in one of its threads, and the others may act.
+// Whether each process has a thread inside a call. Its other threads may act.
 bool AreInside(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   return std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
     const OpenCall* open = analysis.graph.processes[p].open;
@@ -76,7 +76,7 @@ bool MainWaitsForGil(const Process& process) {
   return !process.live_stacks.empty() && GilFrame(process.live_stacks.front().frames) >= 0;
 }
 
-// Of ranks that are in a call in one of their threads.
+// Words the finding for ranks that have a thread inside a call.
 void WordInside(const Analysis& analysis, const Incident& incident, const std::string& where,
                 Finding* finding) {
   const uint32_t first = incident.deviating.front();
@@ -108,7 +108,7 @@ std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& inc
                                               ? Operation::kNone
                                               : analysis.Op(*incident.agreeing_event)))
           .rule;
-  // docs/verdicts/init-hang.md: the call that the others wait in makes a communicator.
+  // If the call that the others wait in makes a communicator: docs/verdicts/init-hang.md.
   Finding finding =
       Draft(analysis, incident,
             incident.sequence != 0 && rule == Rule::kCreate ? VerdictKind::kInitHang
@@ -138,7 +138,8 @@ std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident
                                         const Divergence&) {
   if (incident.what != Incident::What::kBehind) return std::nullopt;
   std::optional<Finding> finding = JudgeBehind(analysis, incident);
-  // When the time is up, the job should have ended: that a rank waits for work is no explanation.
+  // When the time is up, the job should have ended. A rank that waits for work does not explain
+  // that.
   if (!finding || analysis.options.time_is_up || !MayBeIdle(analysis, incident)) return finding;
   return AsIdle(analysis, incident, *std::move(finding));
 }

@@ -1,6 +1,6 @@
-// One function per row of kinds.def, each in a file of its own: it decides whether the kind
-// explains the incident, and describes it. The functions are called in the order of the rows; the
-// first match names the incident.
+// One function per row of kinds.def, each in its own file. The function decides whether the kind
+// explains the incident, and describes the incident. The functions are called in the order of the
+// rows; the first match names the incident.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_RULES_H_
 
@@ -12,7 +12,7 @@
 
 namespace rollcall {
 
-// `divergence` says how the two sides of the incident diverged. Pure.
+// `divergence`: FindDivergence() of the incident. Pure.
 #define KIND(identifier, ...)                                                                  \
   std::optional<Finding> Judge##identifier(const Analysis& analysis, const Incident& incident, \
                                            const Divergence& divergence);

@@ -86,7 +86,7 @@ Finding JudgeAbsent(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// Another thread of theirs is in a call.
+// For ranks whose main thread waits for the GIL while another of their threads is in a call.
 Finding JudgeWithoutGil(const Analysis& analysis, const Incident& incident, Finding finding) {
   const std::vector<int32_t> others = analysis.RanksOf(incident.agreeing);
   const std::string& call = analysis.PlaceOf(incident.deviating.front()).meaning.call;
@@ -146,7 +146,7 @@ Finding JudgeLeft(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
-// The two groups that are compared: of the others, and of the deviating side.
+// The two groups that are compared: first that of the other side, then that of the deviating side.
 std::array<const PlaceGroup*, 2> GroupsOf(const Analysis& analysis, const Incident& incident) {
   const std::array<size_t, 2>& groups = incident.Of<PlaceDetails>().groups;
   return {&analysis.places.waiting[groups[0]], &analysis.places.waiting[groups[1]]};
@@ -199,7 +199,7 @@ void AddReducerNote(const Analysis& analysis, Finding* finding) {
       "different numbers of steps");
 }
 
-// The title and reason if some wait for messages or a window, and others perhaps do not.
+// Sets title and reason if ranks wait for messages or for a window. Other ranks may wait elsewhere.
 void DescribeWaits(const Analysis& analysis, const Incident& incident,
                    bool (*waits)(const PlaceGroup&), const char* what, Finding* finding) {
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
@@ -270,7 +270,7 @@ VerdictKind KindOf(const Analysis& analysis, const Incident& incident, const Pat
   if (main.meaning.call != other.meaning.call && AreApartByLoop(analysis.sites, main, other)) {
     return VerdictKind::kUnevenIterations;
   }
-  // In one function, whether the message or the receive is missing cannot be told.
+  // In one function, the stacks do not show whether the message or the receive is missing.
   const bool of_message =
       incident.Of<PlaceDetails>().choice == Choice::kAwaited && (!part.known || part.a_innermost);
   if (of_message) return VerdictKind::kP2pUnmatched;
@@ -278,7 +278,8 @@ VerdictKind KindOf(const Analysis& analysis, const Incident& incident, const Pat
   return VerdictKind::kCollectiveMismatch;
 }
 
-// Why the deviating side was chosen, or none, if it is not because it is smaller.
+// Adds the reason for the choice of the deviating side, or for choosing none. A side that was
+// chosen because it is smaller needs no reason.
 void AddChoice(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const PlaceDetails& places = incident.Of<PlaceDetails>();
   const PlaceGroup& other = *GroupsOf(analysis, incident)[1];

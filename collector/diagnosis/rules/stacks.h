@@ -1,4 +1,4 @@
-// The kinds of incidents of ranks whose calls are not recorded.
+// The kinds of incidents in jobs whose calls are not recorded.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
 

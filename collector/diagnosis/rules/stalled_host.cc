@@ -27,7 +27,8 @@ std::string DeviceCallText(const Analysis& analysis, const Incident& incident, c
 
 namespace {
 
-// The call in which all of them wait for their own devices; nullptr if one of them does not.
+// The call of the last process, if all processes wait in a call for their own devices; otherwise
+// nullptr.
 const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>& processes) {
   const Event* wait = nullptr;
   for (const uint32_t p : processes) {
@@ -40,7 +41,7 @@ const Event* DeviceWaitOf(const Analysis& analysis, const std::vector<uint32_t>&
   return wait;
 }
 
-// No NCCL operation is left on their devices, and yet their hosts wait for them.
+// The hosts wait for their devices, on which no NCCL operation is left.
 Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const Event& wait) {
   Finding finding = Draft(analysis, incident, VerdictKind::kGpuStalled);
   const bool one = finding.culprits.size() == 1;

@@ -1,4 +1,5 @@
-// rank-stalled for operations on devices: no call is open, and the missing operation is the signal.
+// rank-stalled for operations on devices: no call is open, and only the missing operation shows the
+// stall.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_
 

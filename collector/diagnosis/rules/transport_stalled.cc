@@ -22,7 +22,7 @@ const char* LibraryName(ring::Flavor flavor) {
   }
 }
 
-// The library keeps a rank in a call that waits for no other rank.
+// The library does not return from a call that waits for no other rank.
 Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
   const char* library = LibraryName(analysis.trace.processes[incident.agreeing.front()].flavor);

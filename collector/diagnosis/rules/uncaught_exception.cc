@@ -17,8 +17,8 @@
 namespace rollcall {
 namespace {
 
-// "STOP" or "ERROR STOP" if that statement ended a Fortran program: gfortran's library has a
-// function for each form of each. Otherwise empty.
+// "STOP" or "ERROR STOP" if that statement ended a Fortran program; otherwise empty. gfortran's
+// library has functions for the forms of each statement.
 std::string_view StopStatement(const Trace& trace, const Process& process) {
   if (process.exit_call_path == kNoIndex) return {};
   for (const uint32_t code : trace.call_paths[process.exit_call_path].codes) {
@@ -30,11 +30,11 @@ std::string_view StopStatement(const Trace& trace, const Process& process) {
   return {};
 }
 
-// What happened to the process since, as far as it is known.
+// What happened to the process afterwards, as far as it is known.
 std::string WhatFollowed(const Process& process) {
   if (process.exit_mark == ring::ExitMark::kMpiAbort) return EndText(process);
   if (process.end.how == ProcessEnd::How::kExited) return EndText(process);
-  // A Python rank waits in MPI_Finalize; who ended it there does not matter.
+  // A Python rank waits in MPI_Finalize. It does not matter who ended the rank there.
   if (process.exception && process.exception->kind == ring::ExceptionKind::kPython) {
     return IsGone(process) ? "was shutting down" : "is shutting down";
   }

@@ -20,7 +20,7 @@ std::string IterationsText(const Divergence& divergence) {
                      divergence.by_iterations ? "" : " of it");
 }
 
-// The alternative, if the records do not decide whether the rank left the loop.
+// Adds the alternative explanation if the records do not decide whether the rank left the loop.
 void AddReadings(const Incident& incident, const Divergence& divergence, const std::string& left,
                  const std::string& stayed, const std::string& operation, const std::string& other,
                  Finding* finding) {
@@ -35,7 +35,7 @@ void AddReadings(const Incident& incident, const Divergence& divergence, const s
                              KindFix(VerdictKind::kUnevenIterations));
 }
 
-// Of a loop that exchanges messages.
+// For a loop that exchanges messages.
 Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
                     const Divergence& divergence) {
   const RoundDetails& rounds = incident.Of<RoundDetails>();

@@ -9,7 +9,7 @@
 namespace rollcall {
 namespace {
 
-// JSON has all of them.
+// For text. JSON lists all hosts.
 constexpr size_t kMaxHosts = 8;
 
 }  // namespace

@@ -71,14 +71,14 @@ constexpr std::string_view CertaintyName(Certainty certainty) {
   return kNames[static_cast<size_t>(certainty)];
 }
 
-// A place where ranks are, or to which they continued.
+// A place where ranks are.
 struct Site {
-  // What the ranks do there. kOther: they made the call, and it returned.
+  // kOther: the ranks made the call, and it returned.
   enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
   Role role = Role::kOther;
   bool culprit = false;        // the culprits' side; otherwise the other side
   std::vector<int32_t> ranks;  // increasing
-  SourceFrame frame;           // the user's line; function empty if unknown
+  SourceFrame frame;           // the user's line; `function` is empty if unknown
   uint32_t call_path = kNoIndex;
   bool live = false;  // they are outside every call, at the place that Process::live_stacks shows
   uint32_t communicator = kNoIndex;  // of the call
@@ -109,11 +109,11 @@ struct Finding {
   VerdictKind kind = VerdictKind::kInconclusive;
   Certainty certainty = Certainty::kInconclusive;  // that the job cannot continue, or failed
   // The certainty that the kind, and with it the cause, is right. Not higher than `certainty`,
-  // except for facts that hold whichever ranks wait (KindBasis::kFact).
+  // except for facts, which hold whichever ranks wait (KindBasis::kFact).
   Certainty kind_certainty = Certainty::kInconclusive;
   bool hangs = false;  // the job hangs (or hung) because of it
-  // The culprits wait for the world outside the job, as far as an observer can tell. It does not
-  // say then that the job hangs.
+  // The culprits wait for the world outside the job, as far as an observer can see. `hangs` is then
+  // false.
   bool idle = false;
   uint32_t world = kNoIndex;
   uint32_t communicator = kNoIndex;
@@ -123,20 +123,20 @@ struct Finding {
   std::vector<int32_t> culprits;           // increasing; empty if no rank can be singled out
   // The hosts of the culprits, by their first rank; empty in a job on one host.
   std::vector<HostRanks> culprit_hosts;
-  // A culprit has ended, or has called a function that ends it: its launcher may be ending the job.
+  // A culprit has ended, or has called a function that ends it. Its launcher may be ending the job.
   bool culprit_gone = false;
   std::vector<int32_t> waiting;  // increasing
   std::string title;             // one sentence
   std::vector<Site> sites;       // the other side first, culprits last
-  // Of its ranks, culprits first; also in `notes`. Empty unless it hangs, or a culprit is gone:
-  // otherwise the ranks have moved since.
+  // The phases of the finding's ranks, culprits first; also in `notes`. Empty unless the job hangs
+  // or a culprit is gone, because otherwise the ranks have moved since.
   std::vector<RanksPhase> phases;
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences
-  std::vector<Quote> quotes;       // of logs: of the culprits first, then of those that wait
-  // If it hangs: the verdict is void once one of `waiting_set` moves; the ranks of `awaited` could
-  // release them.
+  std::vector<Quote> quotes;       // lines of logs: of the culprits first, then of waiting ranks
+  // If it hangs: the verdict is void once a rank of `waiting_set` moves. The ranks of `awaited`
+  // could release ranks of `waiting_set`.
   std::vector<int32_t> waiting_set;  // increasing
   std::vector<int32_t> awaited;      // increasing
 };
@@ -144,7 +144,7 @@ struct Finding {
 // The number of hosts that processes name.
 uint32_t CountHosts(const Trace& trace);
 
-// For Finding::culprit_hosts.
+// Computes Finding::culprit_hosts.
 std::vector<HostRanks> HostsOf(const Trace& trace, const Finding& finding);
 
 // "rank 5 on node3 (GPU 2); ranks 7-9 on node4"; only the first of many hosts. Empty for none.

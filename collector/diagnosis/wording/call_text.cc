@@ -8,7 +8,7 @@
 namespace rollcall {
 namespace {
 
-// " of broadcast_object_list" for a broadcast that it makes.
+// " of broadcast_object_list" for a broadcast that this function makes.
 std::string OfCaller(const Analysis& analysis, const Event& event) {
   const std::string called = CalledName(analysis, event);
   return called == OperationName(analysis.Op(event)) ? "" : " of " + called;
@@ -19,7 +19,7 @@ std::string OfCaller(const Analysis& analysis, const Event& event) {
 std::string CalledName(const Analysis& analysis, const Event& event) {
   if (IsC10d(analysis.Op(event)) && event.call_path != kNoIndex) {
     for (const SourceFrame* frame : analysis.sites.OutermostFirst(event.call_path)) {
-      // Its callers there are decorators.
+      // Callers in this file that are named "wrapper" are decorators.
       if (frame->language == Language::kPython && frame->function != "wrapper" &&
           frame->file.ends_with("torch/distributed/distributed_c10d.py")) {
         return frame->function;

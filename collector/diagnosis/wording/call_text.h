@@ -9,19 +9,19 @@
 
 namespace rollcall {
 
-// What to do about a call, of one thread, that keeps Python's lock from the main thread.
+// The advice for a call of one thread that keeps Python's lock from the main thread.
 std::string GilFix(const std::string& call);
 
-// "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the parentheses.
-// The function that the user called: "MPI_Allreduce"; of PyTorch "broadcast_object_list", which
-// makes a broadcast. The name of the operation if the stack does not show another one.
+// The function that the user called: "MPI_Allreduce"; for PyTorch also "broadcast_object_list",
+// which makes a broadcast. The name of the operation if the stack shows no other name.
 std::string CalledName(const Analysis& analysis, const Event& event);
 
-// The number of the bucket that a collective of DDP reduces; 0: it is none.
+// The number of the bucket that a collective of DDP reduces; 0 for other calls.
 uint64_t BucketOf(const Analysis& analysis, const Event& event);
 
+// "MPI_Allreduce #58  (1 × MPI_DOUBLE, MPI_SUM)", "MPI_Finalize"; `arguments` adds the parentheses.
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments = true);
-// "MPI_Allreduce #3"; followed by " on rows" if that is not the incident's communicator.
+// "MPI_Allreduce #3"; " on rows" is added if `rows` is not the incident's communicator.
 std::string OtherCall(const Analysis& analysis, const Incident& incident, const Event& event);
 // "MPI_Barrier #58 on MPI_COMM_WORLD"
 std::string NumberedCall(const Analysis& analysis, const Incident& incident, Operation operation);

@@ -52,13 +52,13 @@ void AddCaller(const Analysis& analysis, const Incident& incident, Finding* find
     const std::optional<Caller> caller =
         FindCaller(analysis.sites, call->call_path, other->call_path);
     if (!caller) continue;
-    // Who waits in a destructor or an error path may be right to be there.
+    // A rank that waits in a destructor or an error path may be right to be there.
     const bool suspect = caller->kind == Caller::Kind::kFinalizer ||
                          caller->kind == Caller::Kind::kTask || incident.tie;
     if (!deviates && !suspect) continue;
     const bool normal = caller->kind == Caller::Kind::kDestructor &&
                         finding->kind == VerdictKind::kUnevenIterations;
-    if (normal) return;  // it runs at the end of its scope
+    if (normal) return;  // a destructor at the end of its scope
     const CallerText& text = kCallerTexts[static_cast<size_t>(caller->kind)];
     const std::string operation = OperationName(analysis.Op(*call));
     const std::vector<uint32_t>& side = deviates ? incident.deviating : incident.agreeing;

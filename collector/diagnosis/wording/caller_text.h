@@ -1,4 +1,5 @@
-// Says who runs a call that some ranks make alone, and what to do about it.
+// The text about the caller of a call that only some ranks make, such as a destructor, and the
+// advice.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALLER_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALLER_TEXT_H_
 
@@ -7,8 +8,8 @@
 
 namespace rollcall {
 
-// Replaces the advice of a finding about a collective if calling it on every rank would be wrong,
-// and adds a note.
+// Adds a note about the caller. Replaces the advice of a finding about a collective if it would be
+// wrong to call the collective on every rank.
 void AddCaller(const Analysis& analysis, const Incident& incident, Finding* finding);
 
 }  // namespace rollcall

@@ -56,7 +56,7 @@ constexpr UnreadReason kUnreadReasons[] = {
     {ring::Unread::kAtOnce, "two threads at once"},
 };
 
-// Buffers that were not read of a member, without the calls outside the scope.
+// The number of a member's buffers that were not read, without calls outside the scope.
 uint64_t UnreadBuffers(const MemberData& data) {
   const bool forgotten = (data.unread_why & static_cast<uint32_t>(ring::Unread::kForgotten)) != 0;
   const uint64_t others = data.outside + (forgotten ? 1 : 0);
@@ -69,7 +69,7 @@ Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictK
   Finding finding = Draft(analysis, incident, kind);
   if (finding.operation == Operation::kNone)
     finding.operation = incident.Of<DataDetails>().first.operation;
-  // That a rank ended since has nothing to do with it.
+  // The end of a rank after the call is unrelated.
   finding.culprit_gone = false;
   finding.sites.clear();
   AddDataSites(analysis, incident, incident.agreeing, incident.Of<DataDetails>().agreeing_paths,
@@ -96,7 +96,7 @@ void AddDataCoverage(const Trace& trace, Report* report) {
     ranks.push_back(process.rank);
   };
   for (const Process& process : trace.processes) {
-    // Their calls have numbers: the newest one of each counts them all.
+    // The calls for each name are numbered from 1, so the newest number counts them all.
     std::map<std::string_view, const DataRead*> newest;
     for (const ReplicaRead& replica : process.replicas) newest[replica.name] = &replica.data;
     for (const auto& [name, data] : newest) {
@@ -138,7 +138,7 @@ std::string DifferenceText(const Incident& incident) {
                : fmt::format("the first difference is between {}s {} and {}", unit,
                              difference.element, difference.last);
   }
-  // Without the words, this is a conclusion from their sums.
+  // Without the words themselves, this is concluded from their sums.
   std::string text = fmt::format(
       "{} in {} {}",
       difference.has_values ? "the first difference is" : "by the sums, one word differs,", unit,

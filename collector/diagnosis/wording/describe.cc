@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// Notes the device of a rank that is one of several devices of its process.
+// Adds a note that names the device of a rank that is one of several devices of its process.
 void AddDeviceNotes(const Analysis& analysis, const Incident& incident, Finding* finding) {
   if (incident.tie) return;
   for (const uint32_t p : incident.deviating) {

@@ -1,4 +1,4 @@
-// The common parts of findings: culprits, places, since which call, certainty.
+// The common parts of findings: culprits, places, the first wrong call, certainty.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 
@@ -8,14 +8,14 @@
 
 namespace rollcall {
 
-// Everything but title and reason (the kind is as certain as the hang): culprits, waiting ranks,
-// lines, certainty, and notes on what lowers it. The operation is the agreeing side's, unless
-// `deviating_operation`.
+// Fills everything but title and reason: culprits, waiting ranks, lines, certainty, and notes on
+// what lowers the certainty. The certainty of the kind is set to that of the hang. The operation is
+// the agreeing side's, unless `deviating_operation`.
 Finding Draft(const Analysis& analysis, const Incident& incident, VerdictKind kind,
               bool deviating_operation = false);
 
-// Whether a rank of the deviating side is in a send that MPI may buffer: with a buffer it would
-// return, and the mistake would not show.
+// Whether a rank of the deviating side is in a send that MPI may buffer. With a buffer, the send
+// would return and hide the mistake.
 bool BufferHides(const Analysis& analysis, const Incident& incident);
 
 }  // namespace rollcall

@@ -13,10 +13,11 @@ namespace rollcall {
 // "left residual() by the exception of solver.cc:25 (if rank == 1), caught at line 61".
 std::string ExitText(const PathExit& exit);
 
-// Adds how `left`, as "ranks 1,2", may have left, if the source shows that.
+// Adds a note that says how the ranks may have left, if the source shows that. `left` names the
+// ranks, as "ranks 1,2".
 void AddExitNote(const Incident& incident, const std::string& left, Finding* finding);
 
-// What to do about it.
+// The advice for ranks that left that way.
 std::string ExitFix(const PathExit& exit, const std::string& operation);
 
 }  // namespace rollcall

@@ -29,7 +29,7 @@ std::vector<int32_t> RanksOf(const Finding& finding) {
 void AddPhases(const Trace& trace, Finding* finding) {
   if (finding->world == kNoIndex || !(finding->hangs || finding->culprit_gone)) return;
   const std::vector<uint32_t>& processes = trace.worlds[finding->world].processes;
-  // By whether it is a culprit's, then by text.
+  // Culprits' phases first, then by text.
   std::map<std::pair<bool, std::string>, std::vector<int32_t>> groups;
   for (const int32_t rank : RanksOf(*finding)) {
     if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;

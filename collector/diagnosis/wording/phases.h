@@ -1,4 +1,4 @@
-// What the ranks of a finding say that they do (rollcall_phase()).
+// The phases that the ranks of a finding passed to rollcall_phase().
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
 
@@ -9,13 +9,13 @@
 
 namespace rollcall {
 
-// Fills `phases` of the finding, and notes the first ones.
+// Fills `phases` of the finding, and adds notes for the first ones.
 void AddPhases(const Trace& trace, Finding* finding);
 
-// The phase without the remarks that follow it.
+// The phase without the remarks after it.
 std::string_view PhaseName(std::string_view text);
 
-// Whether a remark says that the rank has failed in an earlier phase.
+// Whether a remark says that the rank failed in an earlier phase.
 bool FailedBefore(std::string_view text);
 
 }  // namespace rollcall

@@ -119,7 +119,7 @@ std::string FinalizingText(const Analysis& analysis) {
     if (!group.Finalizes()) continue;
     left.insert(left.end(), group.members.begin(), group.members.end());
   }
-  // A rank that exits may be in it, too.
+  // A rank that exits may also be in MPI_Finalize.
   for (const uint32_t p : analysis.places.outside) {
     if (analysis.graph.processes[p].activity == Activity::kLeft) left.push_back(p);
   }

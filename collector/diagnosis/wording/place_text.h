@@ -10,12 +10,12 @@
 
 namespace rollcall {
 
-// "ranks 1-3 wait in MPI_Allreduce": all that wait, and the call of the largest group.
+// "ranks 1-3 wait in MPI_Allreduce": all waiting ranks, and the call of the largest group.
 std::string WaitingPlacesText(const Analysis& analysis);
 // "rank 0 is in MPI_Finalize, and ranks 1-3 wait in MPI_Allreduce".
 std::string FinalizingText(const Analysis& analysis);
 
-// "MPI_Allreduce (solve.c:19) on "rows""; the communicator only if `apart`.
+// "MPI_Allreduce (solve.c:19) on "rows""; `apart` adds the communicator.
 std::string GroupText(const Analysis& analysis, const PlaceGroup& group, bool apart);
 
 // The name of the call's communicator.
@@ -25,13 +25,13 @@ std::string CommunicatorText(const LibraryCall& call);
 Site SiteOfPlace(const Analysis& analysis, const Incident& incident, uint32_t process,
                  bool culprit);
 
-// Notes what the stacks of the job show besides, and what they cannot show. A note ends in
-// kRecordTheCalls, which is no advice for a job that rollcall has started.
+// Adds notes on what else the stacks of the job show, and on what they cannot show. The last note
+// ends in kRecordTheCalls, which is not useful advice for a job that rollcall has started.
 inline constexpr std::string_view kRecordTheCalls =
     "; `rollcall run` compares the calls themselves";
 void AddPlaceNotes(const Analysis& analysis, Finding* finding);
 
-// For the report: ranks that are missing, and why nothing is found.
+// Adds notes to the report: the missing ranks, and the reason if nothing was found.
 void AddPlaceNotes(const Analysis& analysis, Report* report);
 
 }  // namespace rollcall

@@ -7,8 +7,8 @@
 
 namespace rollcall {
 
-// For calls of `finding` made by threads without Python frames: notes where the main thread was at
-// that moment. That is context, not the place of the call.
+// For calls of `finding` made by threads without Python frames: adds notes that show where the main
+// thread was at that moment. This place is context, not the place of the call.
 void AddContextNotes(const Analysis& analysis, Finding* finding);
 
 // One note for each reason why ranks that run Python have no Python frames.

@@ -44,7 +44,7 @@ class SiteList {
     }
   }
 
-  // If the calls are on several communicators, each site names its own.
+  // If the calls are on several communicators, each site names its communicator.
   std::vector<Site> Take() {
     for (Site& site : sites_) {
       Normalize(&site.ranks);
@@ -57,12 +57,12 @@ class SiteList {
   }
 
  private:
-  // The deviating side has not arrived where the others wait.
+  // Whether the deviating side has not arrived at the place where the others wait.
   bool IsBehind() const {
     return incident_.what == What::kBehind || incident_.Of<StartDetails>().store;
   }
 
-  // The deviating side waits for the other.
+  // Whether the deviating side waits for the other side.
   bool WaitsItself() const {
     return incident_.what == What::kMessage || incident_.Of<StartDetails>().rendezvous;
   }
@@ -90,14 +90,14 @@ class SiteList {
           site.call_path = record.exception->call_path;
           site.frame = analysis_.sites.UserFrame(site.call_path);
           site.what = RaisedText(*record.exception);
-          site.communicator = kNoIndex;  // it is not a call
+          site.communicator = kNoIndex;  // an exception is not a call
           break;
         }
-        // A message that did not fit says more than the call that waited for it.
+        // For a message that did not fit, the call is shown: it says more than the end.
         if (record.ended_by && record.exit_call_path != kNoIndex &&
             incident_.what != What::kMessageSize &&
             (view.open == nullptr || event != &view.open->event)) {
-          // Perhaps in a function whose calls are not recorded.
+          // The process may have ended in a function whose calls are not recorded.
           const std::string function = MpiFunction(analysis_.trace, record.exit_call_path);
           site.call_path = record.exit_call_path;
           site.frame = analysis_.sites.UserFrame(site.call_path);
@@ -131,7 +131,7 @@ class SiteList {
       return site;
     }
     const bool stands = incident_.hangs || incident_.what == What::kTimedOut;
-    // Both calls returned: the ranks wait in later ones.
+    // Both calls returned: the ranks wait in later calls.
     if (incident_.Of<CallDetails>().showed_at != 0) site.role = Site::Role::kOther;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
     if (IsBehind() && culprit) {
@@ -159,7 +159,7 @@ class SiteList {
                  ? nullptr
                  : incident_.calls[static_cast<size_t>(at - incident_.deviating.begin())];
     }
-    // A window has no sequence number; the waiting process is at its own call.
+    // A call on a window has no sequence number: take the call that the process is in.
     if (incident_.what == What::kWindow) return analysis_.CurrentEvent(process);
     if (incident_.what == What::kMessage) {
       const bool named = culprit && process == incident_.deviating.front() &&
@@ -173,10 +173,10 @@ class SiteList {
                : event;
   }
 
-  // `inside`: another of its threads is in a call.
+  // `inside`: another thread of the process is in a call.
   static void FromLiveStack(const Process& process, bool inside, Site* site) {
     site->live = !process.live_stacks.empty();
-    // The main thread's stack comes first; threads of the library have no user frame.
+    // The main thread's stack comes first. Threads of the library have no user frame.
     for (const LiveStack& stack : process.live_stacks) {
       const SourceFrame* user = InnermostUserFrame(stack.frames);
       if (user == nullptr || user->line == 0 || IsFrameworkFrame(*user)) continue;

@@ -15,7 +15,7 @@ namespace {
 // A function of PyTorch that makes collective calls for its caller. The outermost frame that
 // matches a row counts.
 struct Framework {
-  std::string_view file;      // its end, or a folder in it
+  std::string_view file;      // the end of the path, or a folder in it
   std::string_view function;  // empty: any
   std::string_view what;
   std::string_view fix;  // empty: the kind's own

@@ -1,4 +1,4 @@
-// What a program of PyTorch does in a call, by the frames of its frameworks.
+// Notes on calls of PyTorch programs, by the frames of PyTorch's frameworks.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_TORCH_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_TORCH_TEXT_H_
 
@@ -8,7 +8,7 @@
 
 namespace rollcall {
 
-// Adds notes, and the advice of the framework whose calls do not match. Does nothing for calls of
+// Adds notes, and the advice for the framework whose calls do not match. Does nothing for calls of
 // other libraries.
 void AddTorchNotes(const Analysis& analysis, const Incident& incident, Finding* finding);
 

@@ -8,8 +8,8 @@
 namespace rollcall {
 namespace {
 
-// The processes that could release one of them, directly or by releasing another waiting process,
-// including themselves.
+// The processes that could release one of `from`, directly or by releasing another waiting process.
+// Includes `from`.
 std::set<uint32_t> Reach(const WaitGraph& graph, const std::vector<uint32_t>& from) {
   std::set<uint32_t> reached(from.begin(), from.end());
   std::set<uint32_t> nodes;

@@ -14,11 +14,11 @@ namespace rollcall {
 // Fills in Finding::waiting_set and awaited. `set`: as WaitingSet() of detectors/waiting.h.
 void AddWaitingSet(const Analysis& analysis, const std::vector<uint32_t>& set, Finding* finding);
 
-// The processes of some ranks of the finding's world, without those that have no trace.
+// The processes of some ranks of the finding's world. Ranks without a trace are left out.
 std::vector<uint32_t> ProcessesOf(const Trace& trace, const Finding& finding,
                                   const std::vector<int32_t>& ranks);
 
-// Whether the whole waiting set is quiet: before that, nothing is called a hang.
+// Whether the whole waiting set is quiet. Until then, nothing is reported as a hang.
 bool StoodStill(const Trace& trace, const Finding& finding);
 
 }  // namespace rollcall
