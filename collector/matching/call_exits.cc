@@ -1,4 +1,4 @@
-// How a rank may have left the code in which another one waits.
+// How a rank may have left the code in which another rank waits.
 #include <algorithm>
 #include <utility>
 
@@ -16,8 +16,9 @@ struct PathStep {
   const SourceBlocks* source;  // nullptr: it could not be read
 };
 
-// What in the source leads past the innermost call of a path, from the function at `depth` on. What
-// also contains `outside`, a line of that function, leads both past it and to it.
+// The statements and blocks in the source that lead past the innermost call of a path, from the
+// function at `depth` on. Blocks that also contain `outside`, a line of that function, do not
+// count.
 class WaysPast {
  public:
   WaysPast(const std::vector<PathStep>& steps, size_t depth, int outside, bool unwinds)
@@ -35,7 +36,8 @@ class WaysPast {
         (block.kind == BlockKind::kLoop ? loops : arms) = true;
         in_loop |= block.kind == BlockKind::kLoop;
       }
-      // Who returns into a loop goes on with the next round: what leaves the loop comes first.
+      // After a return into a loop, the next iteration begins. So a statement that leaves the loop
+      // takes precedence over a return from a called function.
       std::optional<PathExit> returns;
       if (in_loop) std::swap(returns, leaves);
       const SourceFlow* function = FunctionAround(step_->source->flow, step_->frame->line);
@@ -55,8 +57,8 @@ class WaysPast {
   bool loops = false;
   bool unknown = false;            // a source is missing
   bool guarded = false;            // a handler is around the call
-  int caught = 0;                  // its line
-  bool caught_outside = false;     // `outside` is in it
+  int caught = 0;                  // the handler's line
+  bool caught_outside = false;     // `outside` is in the handler
   std::optional<PathExit> throws;  // the innermost statement of each kind
   std::optional<PathExit> leaves;
 
@@ -79,7 +81,8 @@ class WaysPast {
   void AddStatement(const SourceFlow& flow) {
     const int line = step_->frame->line;
     const std::vector<SourceBlock>& blocks = step_->source->blocks;
-    // Every rank executes a statement that is under no condition of its own.
+    // Every rank executes a statement that is under no condition of its own, so it explains
+    // nothing.
     if (InnermostBlock(blocks, BlockKind::kArm, flow.first, line) == nullptr && !InHandler(flow)) {
       return;
     }
@@ -102,7 +105,7 @@ class WaysPast {
     }
   }
 
-  // The path leads through this line of the function, as of one that calls itself.
+  // Whether the path leads through this line of the function, as in a recursion.
   bool Calls(int line) const {
     return std::any_of(steps_.begin(), steps_.end(), [&](const PathStep& step) {
       return step.source == step_->source && step.frame->line == line;
@@ -133,7 +136,7 @@ bool IsDestructor(std::string_view function) {
 std::optional<PathExit> CallSites::FindExit(uint32_t waiting, uint32_t left) const {
   const PathDivergence parting = Part(waiting, left);
   if (!parting.known || parting.arms) return std::nullopt;
-  const bool one_line = !parting.branch;  // of which they are in two functions
+  const bool one_line = !parting.branch;  // one line called the two functions
   if (one_line ? parting.a.vaddr >= parting.b.vaddr : parting.a.line == parting.b.line) {
     return std::nullopt;
   }
@@ -152,7 +155,8 @@ std::optional<PathExit> CallSites::FindExit(uint32_t waiting, uint32_t left) con
       !one_line && depth + 1 < b.size() && IsDestructor(b[depth + 1].frame->function);
   const WaysPast past(a, depth, line_b, unwinds);
   if (!past.caught_outside) {
-    // If the code around repeats, the waiting rank may be in the next round, past `left`.
+    // If a loop around both repeats, the waiting rank may be in the next iteration, and have passed
+    // `left`.
     bool repeats = false;
     bool together = false;
     for (size_t i = 0; i < depth + (one_line ? 0 : 1); ++i) {

@@ -21,9 +21,9 @@ bool SamePlace(const SourceFrame& a, const SourceFrame& b) {
   return a.line != 0 || (a.module == b.module && a.vaddr == b.vaddr);
 }
 
-// Identifies a code location: by source line if lines are known, because compilers copy code (the
-// first iteration of a loop, the code after an if) and one call may have several addresses;
-// otherwise by address.
+// Identifies a code location: by source line if lines are known, otherwise by address. Lines are
+// better because compilers copy code (the first iteration of a loop, the code after an if), so one
+// call may have several addresses.
 std::string PlaceKey(const Code& code) {
   std::string key;
   for (const SourceFrame& frame : code.frames) {
@@ -83,8 +83,9 @@ CallSites::CallSites(const Trace& trace) : trace_(trace) {
   }
 }
 
-// The interpreter's native frames are the same at every Python call site: if Python frames were
-// requested and could not be read, two equal paths may be two call sites.
+// Whether the path does not identify a call site: Python frames were requested and could not be
+// read. The interpreter's native frames are the same at every Python call site, so two equal paths
+// may then be two call sites.
 bool CallSites::IsBlurred(const CallPath& path) const {
   if (path.python_end == ring::PythonEnd::kUnchecked ||
       path.python_end == ring::PythonEnd::kUnreadable) {
@@ -200,7 +201,7 @@ PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
     path_divergence.known = path_divergence.same = true;
     return path_divergence;
   }
-  // A path that is cut at its outer end has no known outermost frame to compare from.
+  // Paths are compared from the outermost frame, which is unknown if a path is cut there.
   for (const uint32_t path : {path_a, path_b}) {
     if (!IsWhole(trace_.call_paths[path]) || IsBlurred(trace_.call_paths[path]))
       return path_divergence;

@@ -13,7 +13,7 @@
 
 namespace rollcall {
 
-// A loop around a call, given as lines in one frame of its path.
+// A loop around a call, given as lines in one frame of the call's path.
 struct EnclosingLoop {
   uint32_t path = kNoIndex;
   size_t depth = 0;  // of the frame, from the outermost
@@ -21,15 +21,16 @@ struct EnclosingLoop {
   int last = 0;
 };
 
-// By what a rank left code in which another waits, as the source shows it.
+// How a rank left the code in which another rank waits, as the source shows it.
 struct PathExit {
   enum class How : uint8_t { kException, kReturn, kBreak };
   How how = How::kException;
-  SourceFrame function = {};   // that has the statement
-  int line = 0;                // of the statement; 0: unknown, the exception came from a callee
+  SourceFrame function = {};   // the function that contains the statement
+  int line = 0;                // of the statement; 0: unknown, as the exception came from a callee
   std::string condition = {};  // around it, as in the source; may be empty
   int caught = 0;              // kException: line of the handler; 0 if there is none
-  // What else in the source leads past the call: the end of a loop, or if not `certain`, a branch.
+  // The source also has other ways past the call: `loop`: the end of a loop; not `certain`: a
+  // branch, or an unreadable source.
   bool loop = false;
   bool certain = false;
 };
@@ -38,20 +39,20 @@ struct PathExit {
 struct PathDivergence {
   bool known = false;  // both paths are whole, and their functions have names
   bool same = false;   // the same path to the same call
-  // True: they diverge at two call sites of one function, with a branch, a loop or a return between
-  // them. False: they diverge at one call site that called two functions (a function pointer, a
-  // plug-in).
+  // True: the paths diverge at two call sites of one function, with a branch, a loop or a return
+  // between them. False: the paths diverge at one call site that called two functions (a function
+  // pointer, a plug-in).
   bool branch = false;
   size_t depth = 0;  // of the frames where they diverge, from the outermost
-  SourceFrame a;     // frames in the function where they diverge; in its caller if !branch
+  SourceFrame a;     // the frames in the function where the paths diverge; in its caller if !branch
   SourceFrame b;
-  bool a_innermost = false;  // the function where they diverge makes the MPI call of a itself
+  bool a_innermost = false;  // the function where the paths diverge makes a's MPI call itself
   bool b_innermost = false;
   // < 0: a's line is before b's in that function; > 0: after; 0: unknown, or both are arms of one
   // branch, which have no order.
   int order = 0;
-  // From the sources, if they could be read. The loops contain only one of the two calls, innermost
-  // first.
+  // From the sources, if they could be read. `loops_a` are the loops that contain a's call but not
+  // b's, innermost first; `loops_b` the reverse.
   bool arms = false;  // the call sites are in different arms of one branch
   std::vector<EnclosingLoop> loops_a;
   std::vector<EnclosingLoop> loops_b;
@@ -59,7 +60,7 @@ struct PathDivergence {
   bool sources_b = false;
 };
 
-// Whether it is the name of a destructor of C++.
+// Whether this is the name of a C++ destructor.
 bool IsDestructor(std::string_view function);
 
 // Keeps a reference to the trace, which must outlive it. Const methods are safe from several
@@ -68,9 +69,10 @@ class CallSites {
  public:
   explicit CallSites(const Trace& trace);
 
-  // Equal for two call paths if and only if they are the same. 0 if there is no path, or if it has
-  // Python frames that could not be read. Importers may intern paths per rank: paths are compared
-  // by line, or by module and address where the line is unknown, not by index.
+  // Equal for two call paths if and only if the paths are the same. 0 if there is no path, or if
+  // the path has Python frames that could not be read. Paths are compared by line, or by module and
+  // address where the line is unknown. They are not compared by index, because importers may intern
+  // paths per rank.
   uint32_t Id(uint32_t call_path) const { return call_path == kNoIndex ? 0 : ids_[call_path]; }
 
   // The frame in the user's code that a verdict shows (user_code.h); empty without a path.
@@ -78,15 +80,15 @@ class CallSites {
 
   PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
 
-  // How a rank that is at `left` came past the call at which another rank waits. Empty if the
-  // source shows no exit between them, if `left` may be in front of it, or without sources.
+  // How a rank that is at `left` got past the call `waiting` of another rank. Empty if the source
+  // shows no exit between the two, if `left` may be before the call, or without sources. See
   // call_exits.cc.
   std::optional<PathExit> FindExit(uint32_t waiting, uint32_t left) const;
 
   // Whether the call was made inside the loop, with the same call path to the loop.
   bool Inside(uint32_t path, const EnclosingLoop& loop) const;
-  // The innermost arm of a branch that contains the line of `frame` and not that of `other`, in the
-  // same function. Null if there is none, or no source. Owned by the trace.
+  // The innermost arm of a branch that contains the line of `frame` but not the line of `other`, in
+  // the same function. nullptr if there is no such arm, or no source. Owned by the trace.
   const SourceBlock* EnclosingArm(const SourceFrame& frame, const SourceFrame& other) const;
   // Whether the source shows a loop around a frame of the path.
   bool IsInLoop(uint32_t path) const;

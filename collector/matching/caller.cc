@@ -14,7 +14,7 @@ using CallerKind = Caller::Kind;
 struct CallerName {
   CallerKind kind;
   std::string_view function;  // empty: any
-  std::string_view file;      // is in its path; empty: any
+  std::string_view file;      // a part of the path; empty: any
 };
 
 constexpr CallerName kCallerNames[] = {
@@ -42,8 +42,8 @@ std::optional<CallerKind> KindByName(const SourceFrame& frame) {
   return std::nullopt;
 }
 
-// The line behind `line` at which its function ends the program or throws: in any case, or with
-// `arm` in that arm. nullptr if there is none.
+// The first line after `line` at which its function ends the program or throws. With `arm`: a line
+// in that arm. nullptr if there is none.
 const SourceFlow* EndBehind(const SourceBlocks& source, int line, const SourceBlock* arm) {
   const SourceFlow* function = FunctionAround(source.flow, line);
   if (function == nullptr) return nullptr;
@@ -66,7 +66,8 @@ std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t
   if (parting.same) return std::nullopt;
   const std::vector<const SourceFrame*> frames = sites.OutermostFirst(path);
   const size_t first = parting.known ? parting.depth + (parting.branch ? 1 : 0) : 0;
-  // The outermost one decides: a destructor that the garbage collector runs is not the cause.
+  // The outermost match decides: if the garbage collector runs a destructor, the garbage collector
+  // is the caller.
   for (size_t i = first; i < frames.size(); ++i) {
     if (const std::optional<CallerKind> kind = KindByName(*frames[i])) {
       const bool library = IsRuntimeModule(frames[i]->module) || IsFrameworkFrame(*frames[i]);
@@ -79,7 +80,7 @@ std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t
   if (first < frames.size() && IsDestructor(frames[first]->function)) {
     return Caller{CallerKind::kDestructor, *frames[first]};
   }
-  // An error path is reached under a condition.
+  // An error path is under a condition.
   bool conditional = false;
   for (size_t i = parting.depth; i < frames.size(); ++i) {
     const SourceBlocks* source = sites.SourceOf(*frames[i]);

@@ -1,4 +1,5 @@
-// Who runs a call, if not the program in its normal course: a destructor, the garbage collector, …
+// The caller of a call that is outside of the program's normal course: a destructor, the garbage
+// collector, …
 #ifndef ROLLCALL_COLLECTOR_MATCHING_CALLER_H_
 #define ROLLCALL_COLLECTOR_MATCHING_CALLER_H_
 
@@ -16,16 +17,17 @@ struct Caller {
     kExitHandler,
     kSignalHandler,
     kTask,       // of an executor
-    kErrorPath,  // behind the call, the function ends the program or throws
+    kErrorPath,  // after the call, the function ends the program or throws
   };
   Kind kind = Kind::kDestructor;
   SourceFrame frame = {};  // the function
-  int ends = 0;            // kErrorPath: the line that does so
-  bool exits = false;      // kErrorPath: it ends the program, and does not throw
+  int ends = 0;            // kErrorPath: the line that ends the program or throws
+  bool exits = false;      // kErrorPath: the line ends the program, and does not throw
 };
 
-// Of the call of `path`, below the place where it diverges from `other`; empty if it is nothing of
-// that. A destructor counts only if it is called directly where they diverge.
+// The caller of the call of `path`, among the frames below the place where `path` diverges from
+// `other`. Empty if none of these kinds fits. A destructor counts only if it is called directly
+// where the paths diverge.
 std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t other);
 
 }  // namespace rollcall

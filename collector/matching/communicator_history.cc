@@ -128,14 +128,14 @@ void VisitDifferences(
     highest = std::max(highest, history.last);
   }
   if (lowest > highest) return;
-  // A damaged file may claim any number: memory is bounded by the number of records.
+  // A damaged file may contain any number, so memory is bounded by the number of records.
   uint64_t records = 0;
   for (const MemberHistory& history : histories.members) records += history.member->events.size();
   const uint64_t span = highest - lowest + 1;
   if (span > 64 * records + 4096) return;
 
-  // Boyer and Moore's majority vote finds the most frequent arguments of each number in one pass
-  // per member, so that no single rank is the reference for the others.
+  // Boyer and Moore's majority vote finds the arguments of the majority for each number in one pass
+  // per member. So no single rank is the reference for the others.
   struct Vote {
     uint32_t arguments = kNoIndex;
     uint32_t count = 0;
@@ -182,7 +182,7 @@ void VisitDifferences(
       if (histories.members[by_first[i]].At(sequence) != nullptr) calls.push_back(by_first[i]);
     }
     std::sort(calls.begin(), calls.end());
-    // Equal arguments are not examined again if every member with records took part.
+    // Equal arguments are not examined again if every member with records has made this call.
     if (!differs[sequence - lowest] && calls.size() == begun) seen[arguments] = begun;
     visit(sequence, calls);
   }

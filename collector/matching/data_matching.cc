@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// What one member specifies about one piece of data.
+// One member's description of one piece of data.
 struct BufferDescription {
   uint32_t call = 0;
   uint32_t datatype = kNoIndex;
@@ -49,7 +49,7 @@ class DataMatcher {
     return {};
   }
 
-  // The first call sends one message, which the second one receives.
+  // The first call sends one message, which the second call receives.
   Mismatch MatchMessage() const {
     const std::optional<BufferDescription> sent = Send(0);
     const std::optional<BufferDescription> received = Recv(1);
@@ -135,8 +135,8 @@ class DataMatcher {
     }
     return Of(call, datatype, trace_.count_arrays[counts][index], 0);
   }
-  // In place, an Alltoallv sends to each member as much as it receives from it (MPI 4.0, 6.8); an
-  // Allgatherv sends its own receive block.
+  // In place, an Alltoallv sends to each member as much as it receives from that member (MPI 4.0,
+  // 6.8). An Allgatherv in place sends its own receive block.
   std::optional<BufferDescription> SendTo(uint32_t i, size_t peer) const {
     if ((Args(i).flags & ring::kSendInPlace) != 0) {
       return Element(i, Args(i).recv_datatype, Args(i).recv_counts, peer);
@@ -149,7 +149,8 @@ class DataMatcher {
   }
 
   void AddBuffer(uint32_t i) {
-    // One buffer (Bcast), or two with the same description (Reduce), recorded on one of the sides.
+    // There is one buffer (Bcast), or there are two with the same description (Reduce). The
+    // description is recorded as the send side or as the receive side.
     const Arguments& a = Args(i);
     if (intercommunicator_ && a.root_or_peer == ring::kRootNone) return;
     const bool send = a.send_datatype != kNoIndex;
@@ -208,8 +209,9 @@ class DataMatcher {
     return voice.signature == kEmptySignature ? "nothing" : "data of another type or count";
   }
 
-  // All descriptions must be equal. The majority is counted by member: a member with two different
-  // descriptions is counted in the smaller class, because one of its arguments is wrong.
+  // Compares all descriptions, which must be equal. The majority is counted by member. A member
+  // with two different descriptions counts in the smaller class, because one of its arguments is
+  // wrong.
   Mismatch Compare() {
     if (buffers_.empty()) return {};
     std::vector<std::pair<BufferDescription, std::vector<uint32_t>>> classes;
@@ -297,8 +299,8 @@ class DataMatcher {
     return MatchNeighborAlltoallv();
   }
 
-  // On an intercommunicator, each direction between the groups has its own size: what one group
-  // sends is what the other receives (MPI 4.0, 6.7.2, 6.8.2).
+  // On an intercommunicator, each direction between the groups has its own size: one group receives
+  // the data that the other group sends (MPI 4.0, 6.7.2, 6.8.2).
   Mismatch MatchGroups() {
     for (const bool from_first : {true, false}) {
       buffers_.clear();
@@ -310,7 +312,7 @@ class DataMatcher {
     return {};
   }
 
-  // Gather: what each member sends is what the root receives from it. Scatter: the reverse.
+  // Gather: the root receives the data that each member sends. Scatter: the reverse.
   Mismatch MatchRooted(bool gather) {
     for (uint32_t i = 0; i < calls_.size(); ++i) {
       if (IsIdle(i)) continue;
@@ -322,17 +324,17 @@ class DataMatcher {
     return Compare();
   }
 
-  // What one member sends to another, and what that one expects.
+  // The data that one member sends to another, and the data that the other expects.
   struct DataPair {
     uint32_t sender = 0;
-    std::span<const uint32_t> receivers;  // several if they have one array
+    std::span<const uint32_t> receivers;  // several if they passed the same array
     std::optional<BufferDescription> sent;
     std::optional<BufferDescription> expected;
     int32_t send_entry = -1;  // as in DisagreeingPair
     int32_t recv_entry = -1;
   };
 
-  // `pairs` calls its argument for each pair. `root`: that all pairs have in common.
+  // `pairs` calls its argument for each pair. `root`: the root that all pairs have in common.
   template <typename Pairs>
   Mismatch ComparePairs(const Pairs& pairs, std::optional<uint32_t> root = std::nullopt) {
     size_t agreeing = 0;
@@ -347,18 +349,20 @@ class DataMatcher {
     PairPatterns patterns;
     visit(false, [&](const DataPair& pair) {
       if (++agreeing > kMaxPatternPairs || calls_.size() < 3) return;
-      // That a rank agrees with itself is no evidence against another.
+      // A pair of a rank with itself is no evidence against another rank.
       if (!root && pair.receivers.size() == 1 && pair.receivers[0] == pair.sender) return;
       patterns.Add(pair.sender, pair.receivers[0], pair.sent->signature);
     });
     const auto odd_of = [&](const DataPair& pair) {
       auto odd = patterns.FindOdd(pair.sender, pair.receivers[0], pair.sent->signature,
                                   pair.expected->signature);
-      // A rank may differ from the others, and the root has to know it.
+      // A rank may differ from the others, and the root's array has to agree with it: a pattern can
+      // only show that the root is wrong.
       if (root && odd && (odd->sender ? pair.sender : pair.receivers[0]) != *root) odd.reset();
       return odd;
     };
-    // By member: the number of members that it disagrees with, unless the other one is odd.
+    // By member: the number of members that it disagrees with, without pairs in which a pattern
+    // shows that the other member is wrong.
     std::map<uint32_t, uint32_t> complaints;
     visit(true, [&](const DataPair& pair) {
       const auto odd = odd_of(pair);
@@ -368,7 +372,8 @@ class DataMatcher {
         if (!itself && (!odd || !odd->sender)) ++complaints[receiver];
       }
     });
-    // A root takes part in all pairs. It is odd if most are wrong, not because several are.
+    // The root takes part in all pairs. Several wrong pairs do not show that the root is wrong, but
+    // a majority of wrong pairs does.
     const auto of_root = root ? complaints.find(*root) : complaints.end();
     if (of_root != complaints.end() && wrong <= agreeing) of_root->second = 1;
     Mismatch mismatch;
@@ -394,7 +399,7 @@ class DataMatcher {
     return mismatch;
   }
 
-  // Compares pairs (member, root) in which the root specifies what it expects of each member.
+  // Compares pairs (member, root) in which the root specifies the data for each member.
   Mismatch MatchRootedPairs(bool gather) {
     std::optional<uint32_t> root;
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -416,8 +421,8 @@ class DataMatcher {
     return ComparePairs(pairs, root);
   }
 
-  // Every member specifies what every member contributes. Real programs have few different arrays,
-  // so each is compared once.
+  // Every member specifies the contribution of every member. Real programs have few different
+  // arrays, so each different array is compared once.
   Mismatch MatchAllgatherv() {
     if (intercommunicator_) return {};
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> arrays;
@@ -438,8 +443,9 @@ class DataMatcher {
     });
   }
 
-  // Without the counts of each pair (a Flight Recorder dump has none), the sum of what all members
-  // send must equal the sum of what all receive. Sums do not show which member is wrong.
+  // A Flight Recorder dump lacks the counts of each pair. Then the sum of the data that all members
+  // send must equal the sum of the data that all members receive. Sums do not show which member is
+  // wrong.
   Mismatch MatchTotals() {
     const Member* first = calls_[0].topology;
     if (first == nullptr) return {};
@@ -488,8 +494,8 @@ class DataMatcher {
     });
   }
 
-  // The member with the most disagreements is the culprit; if two members have the same number,
-  // either may be.
+  // The member with the most disagreements is the culprit. If two members have the same number,
+  // either may be the culprit.
   void SetCulprits(const std::map<uint32_t, uint32_t>& complaints, Mismatch* mismatch) const {
     uint32_t most = 0;
     for (const auto& [call, count] : complaints) most = std::max(most, count);
@@ -501,7 +507,7 @@ class DataMatcher {
     mismatch->pair = mismatch->deviating.size() == 2;
   }
 
-  // All the blocks of a Reduce_scatter.
+  // Adds all blocks of a Reduce_scatter as one description.
   void AddBlocks(uint32_t i) {
     const Arguments& a = Args(i);
     const uint32_t counts = a.recv_counts != kNoIndex ? a.recv_counts : a.send_counts;
@@ -516,8 +522,8 @@ class DataMatcher {
     buffers_.push_back({i, datatype, total, hash | 1});
   }
 
-  // MPI 4.0, 6.10: all members of a group specify the same blocks. The other group of an
-  // intercommunicator has its own blocks with the same total; the totals are not compared.
+  // All members of a group specify the same blocks (MPI 4.0, 6.10). The other group of an
+  // intercommunicator has its own blocks with the same total. The totals are not compared.
   template <typename Add>
   Mismatch WithinGroups(Add add) {
     for (const bool first : {true, false}) {
@@ -531,10 +537,10 @@ class DataMatcher {
     return {};
   }
 
-  // Along the edges of the topology (MPI 4.0, 8.6): the k-th edge from i to j on one side is the
-  // k-th from i on the other. In a Cartesian topology, data that is sent down is received from
-  // above: if both neighbors are one rank (a periodic dimension of size two), the order is
-  // ambiguous.
+  // Compares data along the edges of the topology (MPI 4.0, 8.6). If i lists j several times, the
+  // k-th edge from i to j in i's list is the k-th edge from i in j's list. In a Cartesian topology,
+  // data that is sent down is received from above. So if both neighbors are one rank (a periodic
+  // dimension of size two), the edges are not paired in the order of the lists.
   Mismatch MatchEdges(bool sends_array, bool recvs_array) {
     std::unordered_map<int32_t, uint32_t> by_rank;
     for (uint32_t i = 0; i < calls_.size(); ++i) by_rank[calls_[i].rank] = i;

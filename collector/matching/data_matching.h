@@ -1,4 +1,4 @@
-// The matching rules for data: which type signatures must be equal.
+// The matching rules for data: the type signatures that must be equal.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 #define ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 
@@ -17,9 +17,9 @@ std::string DataText(const Trace& trace, uint32_t datatype, uint64_t count);
 Mismatch MatchData(const Trace& trace, const std::vector<MemberCall>& calls, Rule rule,
                    bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 
-// One message (MPI 4.0, 3.3.1): the receive buffer may be larger than the message, and MPI_PACKED,
-// or MPI_BYTE with the same number of bytes, matches any type. Returns no mismatch if the
-// records do not decide.
+// Compares the two ends of one message (MPI 4.0, 3.3.1). The receive buffer may be larger than the
+// message. MPI_PACKED matches any type, and so does MPI_BYTE with the same number of bytes. Returns
+// no mismatch if the records do not decide.
 Mismatch MatchMessage(const Trace& trace, const Arguments& sent, const Arguments& received);
 
 }  // namespace rollcall

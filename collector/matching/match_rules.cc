@@ -118,8 +118,8 @@ Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
 
   const Rule rule = FindOperation(static_cast<uint16_t>(calls[0].arguments->operation)).rule;
   if (HasRoot(rule)) {
-    // In the root's own group of an intercommunicator, roots are MPI_ROOT and MPI_PROC_NULL; only
-    // the other group specifies a rank.
+    // In the root's own group of an intercommunicator, the roots are MPI_ROOT and MPI_PROC_NULL.
+    // Only the other group specifies a rank.
     mismatch = Partition<int32_t>(
         calls, MismatchKind::kRoot,
         [intercommunicator](const MemberCall& call) {

@@ -14,56 +14,57 @@
 
 namespace rollcall {
 
-// One member's call, with `rank` and `arguments` as recorded. Absent members have none.
+// One member's call, with `rank` and `arguments` as recorded. Absent members have no entry.
 struct MemberCall {
-  uint32_t member = 0;  // the caller's index for it
+  uint32_t member = 0;  // the index that the caller uses for the member
   int32_t rank = -1;    // in the communicator (its local group)
   const Arguments* arguments = nullptr;
   const Member* topology = nullptr;  // only its topology is used
-  // The number of members that made this call, including those without a record. These had the same
-  // operation, root and reduction, but may have had other data.
+  // The number of members that made this call, including members without a record. Those members
+  // passed the same operation, root and reduction, but may have passed other data.
   size_t weight = 1;
 };
 
 enum class MismatchKind : uint8_t { kNone, kOperation, kRoot, kReduceOp, kDatatype, kCount };
 
-// A member sends another one data that this one does not expect.
+// A member sends another member data that the other member does not expect.
 struct DisagreeingPair {
   uint32_t sender = 0;  // indices into the given calls; in an incident, processes
   uint32_t receiver = 0;
-  int32_t send_entry = -1;   // in the sender's array; -1: its data is not in one
+  int32_t send_entry = -1;   // in the sender's array; -1: the sender passed no array
   int32_t recv_entry = -1;   // in the receiver's
   size_t others = 0;         // number of further pairs that disagree
-  const char* pattern = "";  // of all pairs that agree, which the deviating member breaks
+  const char* pattern = "";  // what holds in all pairs that agree; the deviating member breaks it
 };
 
-// The members' vectors are indices into the given calls.
+// The vectors of members hold indices into the given calls.
 struct Mismatch {
   MismatchKind kind = MismatchKind::kNone;
   // The members that differ from the majority, and the majority. Without a majority, `deviating` is
-  // empty, `agreeing` has one side and `others` the other.
+  // empty, `agreeing` has one side and `others` has the other side.
   std::vector<uint32_t> deviating;
   std::vector<uint32_t> agreeing;
   std::vector<uint32_t> others;
-  // One pair disagrees, and no other member shows which of the two is right: both are deviating.
+  // One pair disagrees, and no other member shows which of the two is right. Both are deviating.
   bool pair = false;
   std::optional<DisagreeingPair> between;  // if pairs of members are compared
-  bool cut_off = false;                    // for a message: it is longer than the receive buffer
+  bool cut_off = false;                    // the message is longer than the receive buffer
   std::string deviating_value;             // "root 1", "MPI_MAX", "2 x MPI_INT"
   std::string agreeing_value;
 
   explicit operator bool() const { return kind != MismatchKind::kNone; }
 };
 
-// Bounds the work of one diagnosis on rules that compare every pair.
+// Bounds the work of one diagnosis for rules that compare every pair.
 struct MatchBudget {
   uint64_t pairs_left = 50'000'000;
   bool exceeded = false;
 };
 
 // Returns the first violated rule, in the order operation, root, reduction, datatype, count. Data
-// that cannot be compared (an unknown datatype, truncated counts) violates no rule. `notes` lists
-// what works but the standard forbids: MPI_BYTE for another type with the same number of bytes.
+// that cannot be compared (an unknown datatype, truncated counts) violates no rule. `notes`
+// receives notes on calls that work although the standard forbids them: MPI_BYTE for another type
+// with the same number of bytes.
 Mismatch MatchCalls(const Trace& trace, const std::vector<MemberCall>& calls,
                     bool intercommunicator, MatchBudget* budget, std::vector<std::string>* notes);
 

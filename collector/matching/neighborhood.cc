@@ -10,7 +10,7 @@ namespace {
 
 using Edges = std::vector<std::pair<int32_t, int32_t>>;  // from, to
 
-// Fewer may exist in both directions by chance.
+// With fewer edges, all may exist in both directions by chance.
 constexpr size_t kMinMutualEdges = 4;
 
 bool Has(const Edges& edges, int32_t from, int32_t to) {
@@ -69,7 +69,7 @@ std::vector<OddEdge> FindOddEdges(const Trace& trace, const Communicator& commun
       OddEdge& edge = edges.emplace_back(OddEdge{from, to, from_lists, std::nullopt});
       if (!symmetric || mutual < kMinMutualEdges || is_odd(to, from)) continue;
       edge.from_is_odd =
-          from_lists != Has(agreed, to, from);  // it should exist if its reverse does
+          from_lists != Has(agreed, to, from);  // an edge should exist if its reverse exists
     }
   };
   add(by_sender_only, true);

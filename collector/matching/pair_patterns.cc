@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// Fewer pairs may be equal by chance.
+// With fewer pairs, a pattern may hold by chance.
 constexpr size_t kMinRepeats = 2;
 
 constexpr const char* kPatternTexts[] = {
@@ -26,7 +26,7 @@ std::array<uint64_t, PairPatterns::kPatterns> PairPatterns::Keys(uint32_t sender
 }
 
 void PairPatterns::Add(uint32_t sender, uint32_t receiver, uint64_t signature) {
-  // Many programs copy what a rank would send itself.
+  // Many programs copy the data of a rank for itself instead of sending it.
   if (sender == receiver && signature == kEmptySignature) return;
   const auto keys = Keys(sender, receiver);
   for (size_t i = 0; i < kPatterns; ++i) {

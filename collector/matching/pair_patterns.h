@@ -1,5 +1,5 @@
-// Which end of a pair that disagrees about its data has the odd number: the one that breaks a
-// pattern of all pairs of the call that agree.
+// Decides which end of a pair that disagrees about its data is wrong: the end that breaks a pattern
+// which holds in all agreeing pairs of the call.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_PAIR_PATTERNS_H_
 #define ROLLCALL_COLLECTOR_MATCHING_PAIR_PATTERNS_H_
 
@@ -13,19 +13,20 @@ namespace rollcall {
 
 class PairPatterns {
  public:
-  // A pair that agrees about data of this signature. Members are small numbers.
+  // Adds a pair that agrees about data of this signature. Members are small numbers.
   void Add(uint32_t sender, uint32_t receiver, uint64_t signature);
 
   struct Odd {
     bool sender = false;       // else the receiver
-    const char* pattern = "";  // what holds in all pairs that agree
+    const char* pattern = "";  // the pattern that holds in all pairs that agree
   };
-  // For a pair that disagrees. Empty if no pattern holds, or if patterns contradict each other.
+  // The wrong end of a pair that disagrees. Empty if no pattern holds, or if patterns contradict
+  // each other.
   std::optional<Odd> FindOdd(uint32_t sender, uint32_t receiver, uint64_t sent,
                              uint64_t expected) const;
 
  private:
-  // Holds if the pairs with one key agree about the same data.
+  // A pattern holds if all pairs with one key agree about the same data.
   struct Pattern {
     std::unordered_map<uint64_t, uint64_t> signatures;  // by key
     size_t repeats = 0;

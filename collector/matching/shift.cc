@@ -11,8 +11,8 @@
 namespace rollcall {
 namespace {
 
-// A shift by more calls than this is searched for as a loop with different iterations, not call by
-// call.
+// Shifts by at most this many calls are searched call by call. A larger shift is found as a loop
+// with different numbers of iterations.
 constexpr size_t kMaxShift = 64;
 constexpr size_t kMaxPeriod = 512;
 constexpr size_t kMaxTurn = 256;
@@ -30,14 +30,14 @@ struct History {
 
 struct FirstDifference {
   size_t index = 0;
-  bool a_has_more = false;  // a made `calls` calls that b skipped; else the reverse
+  bool a_has_more = false;  // a made `calls` calls that b skipped; false: the reverse
   size_t calls = 0;
   bool each_time = false;
 };
 
 bool Equal(uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; }
 
-// Whether a[i..i+calls) is one more iteration, or several, of the loop that a was in.
+// Whether a[i..i+calls) is one or several further iterations of the loop that a was in.
 bool GoesOn(const Keys& a, size_t i, size_t calls) {
   for (size_t period = 1; period <= calls && period <= i; ++period) {
     if (calls % period != 0) continue;
@@ -49,9 +49,9 @@ bool GoesOn(const Keys& a, size_t i, size_t calls) {
 }
 
 // Whether a and b agree until one of them ends if a[i..i+calls) is left out. They must agree in at
-// least as many calls as are left out, because a single call may agree by chance; if the calls left
-// out are whole iterations of a loop, it suffices that b has no further calls. Roots must be equal,
-// too: if the root makes its call on a different line, the lines alone look shifted.
+// least as many calls as are left out, because a single call may agree by chance. If the calls left
+// out are whole iterations of a loop, it suffices that b has no further calls. Roots must be equal
+// as well: if the root makes its call on a different line, the lines alone look shifted.
 bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
   size_t agreeing = 0;
   for (; i + calls + agreeing < a.size() && i + agreeing < b.size(); ++agreeing) {
@@ -64,7 +64,8 @@ bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
 }
 
 // Whether a and b agree until one of them ends if all occurrences of the call a[i], which b never
-// makes, are left out. A few calls may agree by chance, and so may a single repeated call.
+// makes, are left out. A few calls may agree by chance, and so may repetitions of a single call:
+// neither suffices.
 bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
   const uint64_t left_out = a.sites[i];
   if (left_out == 0) return false;
@@ -83,12 +84,12 @@ bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
     varies |= b.sites[there] != b.sites[i];
     ++agreeing;
   }
-  // Whether the call was made again after the last common call is unknown.
+  // It is unknown whether the call was made again after the last common call.
   return times >= 2 && varies && agreeing >= kMinEachTime &&
          std::find(b.sites.begin(), b.sites.end(), left_out) == b.sites.end();
 }
 
-// Whether a and b have the same calls from i on in a different order: no call was skipped.
+// Whether a and b have the same calls from i on in a different order. If so, no call was skipped.
 bool Turned(const Keys& a, const Keys& b, size_t i) {
   if (a.size() != b.size()) return false;
   return std::is_permutation(a.begin() + static_cast<ptrdiff_t>(i), a.end(),
@@ -100,16 +101,17 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   const Keys& a = x.sites;
   const Keys& b = y.sites;
   const size_t both = std::min(a.size(), b.size());
-  // Pairs of call sites that were observed to correspond without a shift.
+  // Pairs of call sites that corresponded at an earlier number without a shift.
   std::set<std::pair<uint64_t, uint64_t>> partners;
   for (size_t i = 0; i < both; ++i) {
     if (Equal(a[i], b[i]) || partners.contains({a[i], b[i]})) continue;
-    // One call that made two operations: no call was skipped.
+    // One call site made two operations: no call was skipped.
     if (static_cast<uint32_t>(a[i]) == static_cast<uint32_t>(b[i])) continue;
     for (size_t shift = 1; shift <= kMaxShift; ++shift) {
       const bool a_more = AgreeWithout(x, i, shift, y);
       if (!a_more && !AgreeWithout(y, i, shift, x)) continue;
-      // Only a few calls at the end can be reordered: is_permutation takes quadratic time.
+      // Only a reordering of a few calls at the end is detected, because is_permutation takes
+      // quadratic time.
       if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
       return FirstDifference{i, a_more, shift};
     }
@@ -120,8 +122,8 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
   return std::nullopt;
 }
 
-// Returns for each number the call that most histories made (Boyer and Moore's majority vote), so
-// that no single rank is the reference.
+// Returns for each number the call of the majority (Boyer and Moore's majority vote), so that no
+// single rank is the reference.
 History MostFrequent(const std::vector<const std::vector<uint32_t>*>& classes,
                      const std::vector<History>& histories) {
   size_t longest = 0;
@@ -172,8 +174,8 @@ std::vector<uint64_t> SiteHistory(const Trace& trace, const CallSites& sites,
 
 std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
                                const CommunicatorHistory& histories) {
-  // Compare from the first number that all members have on record. Of members that made the same
-  // calls, one represents all, so few whole histories are read in a large job.
+  // Compare from the first number that all members have on record. One member represents all
+  // members that made the same calls, so few whole histories are read in a large job.
   uint64_t first = 1;
   std::vector<uint32_t> recorded;
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
@@ -237,7 +239,7 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
     std::vector<uint32_t>& side = deviates ? shift.deviating : shift.agreeing;
     side.insert(side.end(), by_size[c]->begin(), by_size[c]->end());
   }
-  // If no call has the majority, the reference itself may be on the deviating side.
+  // If no call has a majority, the reference itself may be on the deviating side.
   if (shift.deviating.size() > shift.agreeing.size()) {
     std::swap(shift.deviating, shift.agreeing);
     shift.extra = !shift.extra;

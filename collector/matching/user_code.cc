@@ -27,7 +27,8 @@ std::string PackageName(std::string_view rest) {
   return std::string(name);
 }
 
-// Libraries that are also used from a source tree, recognized by names that only they contain.
+// The library, if the path is in a source tree of a library that is also used from there. The trees
+// are recognized by names that only they contain.
 std::string SourceTree(std::string_view path) {
   constexpr std::string_view kTorch[] = {"nn/",    "distributed/", "autograd/", "utils/",
                                          "optim/", "_dynamo/",     "_tensor.",  "lib/"};
@@ -62,7 +63,7 @@ std::string FrameworkOfPath(std::string_view path) {
   }
   if (std::string tree = SourceTree(path); !tree.empty()) return tree;
   if (IsStandardLibrary(path)) return "Python";
-  // A library packed in one file: its name, without the version.
+  // For a library packed in one file: the file's name without the version.
   for (const std::string_view packed : {".egg/", ".whl/"}) {
     const size_t end = path.rfind(packed);
     if (end == std::string_view::npos) continue;
@@ -72,7 +73,8 @@ std::string FrameworkOfPath(std::string_view path) {
   return "";
 }
 
-// Code without a file. Typed or exec()'d code is the user's; this finds code that libraries make.
+// For code without a file: detects code that libraries generate. Code that was typed or passed to
+// exec() is the user's.
 std::string FrameworkOfGenerated(std::string_view file) {
   if (file.starts_with("<frozen")) return "Python";
   for (const std::string_view made :
@@ -98,7 +100,8 @@ bool IsNcclFunction(std::string_view function) {
              std::end(kNcclFunctions);
 }
 
-// NCCL calls the profiler for its events: returns the index of the frame that called NCCL, or 0.
+// The index of the frame that called NCCL, or 0. Frames inside NCCL may be the profiler's, which
+// NCCL calls for its events.
 size_t BehindNccl(const std::vector<const SourceFrame*>& frames) {
   for (size_t i = frames.size(); i-- > 0;) {
     if (frames[i]->language != Language::kPython && IsNcclFunction(frames[i]->function)) {

@@ -10,23 +10,24 @@
 
 namespace rollcall {
 
-// Whether it is a runtime library (IsRuntime() of runtime_modules.h) or Python's interpreter.
+// Whether the module is a runtime library (IsRuntime() of runtime_modules.h) or Python's
+// interpreter.
 bool IsRuntimeModule(std::string_view path);
 
-// What a frame belongs to if it is not the user's own: "mpi4py", "numpy" (a package below
-// site-packages or dist-packages, whatever its language), "Python" (its standard library and the
-// interpreter), "libmpi" (a runtime module). Empty for the user's own code, which is everything
-// else, including notebooks and strings passed to exec().
+// The framework that a frame belongs to: "mpi4py", "numpy" (a package below site-packages or
+// dist-packages, in any language), "Python" (its standard library and the interpreter), "libmpi" (a
+// runtime module). Empty for the user's own code, which is all other code, including notebooks and
+// strings passed to exec().
 std::string FrameworkOf(const SourceFrame& frame);
 inline bool IsFrameworkFrame(const SourceFrame& frame) { return !FrameworkOf(frame).empty(); }
 
-// Whether it has a line of the user's own code, not of a header of the C++ library.
+// Whether the frame has a line of the user's own code. Headers of the C++ library do not count.
 bool IsUserLine(const SourceFrame& frame);
 
-// Selects one of `frames` (innermost first), ignoring those called from inside NCCL functions: the
-// innermost user frame with a line; else the innermost frame with a line outside runtime modules,
-// Python frames before native ones; else the innermost one outside runtime modules; else the
-// innermost one. nullptr if there are no frames.
+// Selects one of `frames` (innermost first), ignoring frames called from inside NCCL functions. The
+// choices, best first: the innermost user frame with a line; the innermost Python frame with a
+// line; the innermost frame with a line outside runtime modules; the innermost frame outside
+// runtime modules; the innermost frame. nullptr if there are no frames.
 const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& frames);
 // The same for a list of frames, which owns the result.
 const SourceFrame* InnermostUserFrame(const std::vector<SourceFrame>& frames);
