@@ -1,4 +1,4 @@
-// Something about the input that the user must know: a damaged file, a missing rank.
+// A fact about the input that the user must know: a damaged file, a missing rank.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_
 #define ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_
 
@@ -7,20 +7,20 @@
 
 namespace rollcall {
 
-// For programs; the message is for people.
+// For programs. The message is for people.
 enum class ProblemCode : uint8_t {
   kUnreadable,      // the operating system cannot read it
   kTruncated,       // cut off, empty, or never finished
-  kDamaged,         // inconsistent, or violates its format
+  kDamaged,         // inconsistent, or against its format
   kForeign,         // has an unsupported format or byte order
   kUnknownVersion,  // an unsupported version of a supported format
   kOverLimit,       // larger than a limit
-  kRefused,         // might do harm: a link in a bundle, an opcode that calls something
+  kRefused,         // unsafe: a link in a bundle, an opcode that calls something
   kDuplicate,       // its process or name already exists
   kUnnamed,         // does not contain the rank that it belongs to
   kMissing,         // ranks, or a whole input, without traces
   kMissingNode,     // the collector did not get the rings of a node
-  kMissingCalls,    // not all calls were recorded, or some cannot be told apart
+  kMissingCalls,    // not all calls were recorded, or some cannot be distinguished
 };
 
 struct Problem {

@@ -7,7 +7,7 @@
 namespace rollcall {
 namespace {
 
-// In a program that contains the interpreter, functions are told apart by name.
+// In a program that contains the interpreter, the interpreter's functions are recognized by name.
 bool IsInterpreterFunction(std::string_view function) {
   constexpr std::string_view kStarts[] = {
       "Py",          "_Py",           "pymain_",     "cfunction_", "method_vectorcall",
@@ -18,7 +18,7 @@ bool IsInterpreterFunction(std::string_view function) {
                      [&](std::string_view start) { return function.starts_with(start); });
 }
 
-// Each run as the index after its last frame; the last run may be cut.
+// The end of each run, as the index after its last frame. The last run may be cut.
 std::vector<uint32_t> RunEnds(const std::vector<bool>& entries) {
   std::vector<uint32_t> ends;
   for (uint32_t i = 0; i < entries.size(); ++i) {

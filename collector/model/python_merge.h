@@ -2,10 +2,10 @@
 //
 // The interpreter's loop, _PyEval_EvalFrameDefault, executes a run of Python frames: one frame up
 // to 3.10; from 3.11 on, all frames that call each other without C in between. The native stack has
-// one frame for each run. So the k-th native frame of the loop, counted from the innermost, is
-// replaced by the k-th run. Other frames of the interpreter (calls, startup) do not help the user
-// and are removed; frames of extensions, of other libraries and of a program that embeds Python are
-// kept.
+// one frame of the loop for each run. So the k-th native frame of the loop, counted from the
+// innermost, is replaced by the k-th run. Other frames of the interpreter (calls, startup) do not
+// help the user and are removed. Frames of extensions, of other libraries and of a program that
+// embeds Python are kept.
 //
 // Pure functions; thread-safe.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PYTHON_MERGE_H_
@@ -19,9 +19,10 @@
 
 namespace rollcall {
 
-// Whether the file's name is that of libpython or of the interpreter's executable.
+// Whether the file is libpython or the interpreter's executable, by its name.
 bool IsInterpreterModule(std::string_view path);
-// Whether it is the interpreter's loop, or a part that a compiler split off (.cold, …).
+// Whether the function is the interpreter's loop, or a part of it that a compiler split off (.cold,
+// …).
 bool IsInterpreterLoop(std::string_view function);
 
 enum class NativeKind : uint8_t { kOther, kInterpreter, kLoop };
@@ -38,22 +39,23 @@ struct MergedStep {
 
 struct MergedStack {
   std::vector<MergedStep> steps;  // innermost first
-  // The numbers of runs and loop frames do not fit, or the loop was not recognized: it is unknown
-  // which native frames are between which Python frames, and all native frames in between are left
-  // out. Those inside the innermost Python frame and outside the outermost one are kept.
+  // The numbers of runs and loop frames do not fit, or the loop was not recognized. It is then
+  // unknown which native frames are between which Python frames, so all native frames in between
+  // are left out. Native frames inside the innermost Python frame and outside the outermost one are
+  // kept.
   bool apart = false;
 };
 
-// All lists are innermost first. `native_whole`: the native walk reached the outermost frame; if
-// not, Python frames beyond the cut are appended as the outer ones. `entries[i]`: the i-th Python
-// frame ends a run. If Python frames are missing after `python_end`, the remaining native frames of
-// the loop are kept in their place.
+// All lists are innermost first. `native_whole`: the native walk reached the outermost frame. If
+// not, Python frames beyond the cut are appended as the outer frames. `entries[i]`: the i-th Python
+// frame ends a run. If `python_end` shows that Python frames are missing, the remaining native
+// frames of the loop are kept in their place.
 MergedStack MergeStacks(const std::vector<NativeKind>& native, bool native_whole,
                         const std::vector<bool>& entries, ring::PythonEnd python_end);
 
 // Sets CallPath::codes and python_apart of every call path with Python frames, from the recorded
-// frames and the known functions of its codes. Call it again after symbolization: with more
-// functions known, the result is better.
+// frames and the known functions of its codes. Call it again after symbolization: if more functions
+// are known, more frames can be merged.
 void MergePythonFrames(Trace* trace);
 
 }  // namespace rollcall

@@ -15,7 +15,7 @@
 namespace rollcall {
 namespace {
 
-// MPI 4.0, 9.1.2: MPI_TAG_UB is at least this. Larger tags may be invalid, too.
+// MPI_TAG_UB is at least this (MPI 4.0, 9.1.2). Larger tags may be invalid as well.
 constexpr int32_t kMinTagBound = 32767;
 
 bool IsNegative(uint64_t count) { return static_cast<int64_t>(count) < 0; }
@@ -74,7 +74,8 @@ class ArgumentChecker {
     return BadArgument{ErrorClass::kOP, "MPI_OP_NULL", ""};
   }
 
-  // False for intercommunicators, and if the members are unknown.
+  // Whether the rank is not a rank of the communicator. False for intercommunicators, and if the
+  // members are unknown.
   bool IsOutside(int32_t rank) const {
     return communicator_ != nullptr && (communicator_->flags & ring::kIsInter) == 0 &&
            !communicator_->ranks.empty() &&
@@ -130,8 +131,9 @@ std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
   return {first, codes.end()};
 }
 
-// Whether the MPI library or its runtime called exit(). Outside of every recorded call, the runtime
-// also exits for itself: there, a function of the library has to be on the path.
+// Whether the MPI library or its runtime called exit() because of an error. Outside of every
+// recorded call, the runtime also exits for its own reasons, so a function of the library has to be
+// on the path.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   const std::span<const uint32_t> codes = BehindExit(trace, process.exit_call_path);
   if (codes.empty() || !IsOfMpi(FamilyOf(trace.codes[codes.front()].module_path))) return false;
@@ -143,7 +145,7 @@ bool LeftByLibrary(const Trace& trace, const Process& process) {
 // MPICH's error codes hold the class in their lowest bits (MPI_Error_class, mpir_err.h).
 constexpr int kMpichClassMask = 0x7f;
 
-// The class of the error that ended the process, if its exit status is an error class, or one of
+// The class of the error that ended the process, if the exit status is an error class or one of
 // MPICH's error codes.
 ErrorClassInfo ClassOfEnd(const Process& process) {
   const bool marked =
@@ -160,8 +162,9 @@ bool IsInside(const Trace& trace, const OpenCall& call, Kind kind) {
   return FindOperation(operation).kind == kind;
 }
 
-// MPI ends a process with 1, the number of MPI_ERR_BUFFER, where it has no class: in a function
-// that is not recorded, in MPI_Init, before it and after MPI_Finalize.
+// Whether the exit status shows no class. If MPI has no class, it ends a process with 1, which is
+// also the number of MPI_ERR_BUFFER: in a function that is not recorded, in MPI_Init, before
+// MPI_Init and after MPI_Finalize.
 bool HasNoClass(const Trace& trace, const Process& process, ErrorClass error) {
   if (error != ErrorClass::kBUFFER) return false;
   return process.open_calls.empty() || process.phase != ring::Phase::kRunning ||
@@ -174,7 +177,7 @@ bool IsInsideReportedCall(const Process& process) {
                      [&](const OpenCall& call) { return call.event.start_ns <= process.exit_ns; });
 }
 
-// It has made no recorded call since it reported the error.
+// Whether the process has made no recorded call since it reported the error.
 bool WasLastAct(const Trace& trace, const Process& process) {
   const auto before = [&](const Event& event) {
     return event.start_ns <= process.exit_ns &&
@@ -188,8 +191,9 @@ bool WasLastAct(const Trace& trace, const Process& process) {
          });
 }
 
-// All others ended within a second after it reported the error, or are still there, and none by
-// itself: MPICH's launcher killed them, and no lost peer can be the cause of the error.
+// Whether each other rank is still alive, or ended within a second after this process reported the
+// error, and not by itself. If so, MPICH's launcher killed the others, and no lost peer can be the
+// cause of the error.
 bool WasFirstToEnd(const Trace& trace, const Process& process) {
   const auto killed = [](const ProcessEnd& end) {
     return end.how == ProcessEnd::How::kVanished || end.by_launcher ||
@@ -206,8 +210,9 @@ bool WasFirstToEnd(const Trace& trace, const Process& process) {
   });
 }
 
-// MPICH's launcher kills a process that reports a fatal error before it can exit. The error is on
-// record: it is as if the process had exited with its class, as Open MPI's do.
+// MPICH's launcher kills a process that reports a fatal error before the process can exit. The
+// error is recorded. The process is changed as if it had exited with the error class, as processes
+// of Open MPI do.
 void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
   if (process->flavor != ring::Flavor::kMpich || process->exit_ns == kNoTime) return;
   const bool inside = IsInsideReportedCall(*process);
@@ -225,7 +230,7 @@ void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
   const ErrorClass error =
       FindErrorClass(process->flavor, static_cast<uint64_t>(process->exit_status & kMpichClassMask))
           .error;
-  // MPI says so, too, of a peer that it has lost; in MPI_Init it says nothing else.
+  // MPI also reports these classes for a lost peer. In MPI_Init it reports no other class.
   const bool vague =
       error == ErrorClass::kOTHER || error == ErrorClass::kINTERN || error == ErrorClass::kUNKNOWN;
   const bool believed =
@@ -236,12 +241,12 @@ void ResolveErrorReport(const Trace& trace, bool by_library, Process* process) {
   } else if (process->exit_mark == ring::ExitMark::kMpiAbort) {
     return;
   }
-  // Only the times show that it ended for this error.
+  // Only the times show that the process ended for this error.
   if (first) process->reports_error_ns = process->exit_ns;
   process->exit_status &= kMpichClassMask;
 }
 
-// What it noted of an error that it survived is of no exit.
+// Removes the note about an error that the process survived: it belongs to no exit.
 void ForgetErrorReport(Process* process) {
   process->exit_status = 0;
   process->exit_ns = kNoTime;
@@ -252,7 +257,7 @@ bool IsSameCall(const Event& a, const Event& b) {
   return a.start_ns == b.start_ns && a.arguments == b.arguments && a.thread == b.thread;
 }
 
-// Removes a rejected call: its sequence number, if it has one, and its message are not counted.
+// Removes a rejected call from the counts: its sequence number, if it has one, and its message.
 void TakeOut(Trace* trace, Process* process, const Event& event) {
   if (event.sequence != 0 && event.member != kNoIndex) {
     Member& member = trace->members[event.member];
@@ -280,7 +285,7 @@ void TakeOut(Trace* trace, Process* process, const Event& event) {
   }
 }
 
-// A call after MPI_Finalize takes part in nothing.
+// Removes calls after MPI_Finalize, which take part in no operation.
 void TakeOutLateCalls(Trace* trace, Process* process) {
   for (OpenCall& call : process->open_calls) {
     TakeOut(trace, process, call.event);
@@ -298,8 +303,8 @@ std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& even
 
 void ResolveRejections(Trace* trace) {
   for (Process& process : trace->processes) {
-    // Without a mark it is MPICH's report of an error, which the library may make on behalf of a
-    // function that has left no frame.
+    // Without an exit mark, the record is MPICH's report of an error. The library may make the
+    // report on behalf of a function that has left no frame.
     const bool unmarked = process.exit_mark == ring::ExitMark::kNone;
     bool by_library = unmarked || LeftByLibrary(*trace, process);
     ResolveErrorReport(*trace, by_library, &process);
@@ -329,7 +334,7 @@ void ResolveRejections(Trace* trace) {
       }
       TakeOut(trace, &process, call.event);
       process.lifecycle.push_back(call.event);
-      // A process that is active may return with an error, which the program may expect.
+      // If the process is active, the call may return with an error, which the program may expect.
       if (!gone && !process.quiet) continue;
       process.rejected.push_back(
           {.event = call.event, .error = end.rejects ? end.error : bad->error, .open = true});

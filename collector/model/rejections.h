@@ -1,4 +1,4 @@
-// Calls that MPI rejected because of an invalid argument, independently of what other ranks pass.
+// Calls that MPI rejected because of an argument that is invalid whatever other ranks pass.
 #ifndef ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_
 #define ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_
 
@@ -11,28 +11,29 @@
 namespace rollcall {
 
 struct BadArgument {
-  ErrorClass error = ErrorClass::kNone;  // MPI's error class for it
+  ErrorClass error = ErrorClass::kNone;  // MPI's error class for the argument
   std::string text;                      // "root 7"
   std::string allowed;                   // "MPI_COMM_WORLD has the ranks 0 to 3"; may be empty
 };
 
 // Finds a recorded argument that is invalid in every library and has error class `error` (any class
-// if kNone). Empty if the record does not show one: an uncommitted datatype looks like any other.
+// if kNone). Empty if the record does not show such an argument: an uncommitted datatype, for
+// example, looks like any other datatype.
 std::optional<BadArgument> FindBadArgument(const Trace& trace, const Event& event,
                                            ErrorClass error = ErrorClass::kNone);
 
 // Finds rejected calls that did not return (MPI_ERRORS_ARE_FATAL): open calls with such an
-// argument, and those in which the library ended the process with the error class as exit status.
-// Moves them from the open calls to Process::rejected and removes them from matching. Call it once,
-// when it is known how the processes ended.
+// argument, and open calls in which the library ended the process with the error class as exit
+// status. Moves these calls from the open calls to Process::rejected and removes them from
+// matching. Call this once, when it is known how the processes ended.
 void ResolveRejections(Trace* trace);
 
-// The function of MPI in which exit() was called on this path: "MPI_Comm_rank", also if its calls
-// are not recorded. Empty if the library has no symbol of such a name there. Needs symbolized
-// codes.
+// The function of MPI in which exit() was called on this path: "MPI_Comm_rank". Also finds
+// functions whose calls are not recorded. Empty if no frame of the library there has such a symbol.
+// Needs symbolized codes.
 std::string MpiFunction(const Trace& trace, uint32_t call_path);
 
-// Whether the process is inside a rejected call, or was ended there: it makes no further calls.
+// Whether the process is inside a rejected call, or was ended there. It makes no further calls.
 bool IsInsideRejected(const Process& process);
 
 }  // namespace rollcall

@@ -1,4 +1,4 @@
-// Tells runtime libraries from the user's code, by file name. Pure functions.
+// Distinguishes runtime libraries from the user's code, by file name. Pure functions.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 #define ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 
@@ -22,25 +22,25 @@ enum class ModuleFamily : uint8_t {
 // Decides by the last component of `path`.
 ModuleFamily FamilyOf(std::string_view path);
 
-// An MPI library, or one that belongs to it.
+// Whether this is an MPI library, or a library that belongs to one.
 constexpr bool IsOfMpi(ModuleFamily family) {
   return family == ModuleFamily::kMpi || family == ModuleFamily::kMpiRuntime;
 }
 
-// Whether it starts threads that make no calls for the application. (PyTorch's threads run the
-// user's hooks, so it is not included.)
+// Whether the library starts threads that make no calls for the application. PyTorch is not
+// included, because its threads run the user's hooks.
 constexpr bool StartsOwnThreads(ModuleFamily family) {
   return IsOfMpi(family) || family == ModuleFamily::kTransport;
 }
 
-// A C or C++ runtime, an MPI library or its transports: even with debug information, its lines are
-// not shown to the user.
+// Whether this is a C or C++ runtime, an MPI library or its transports, or rollcall's own library.
+// Even with debug information, its lines are not shown to the user.
 constexpr bool IsRuntime(ModuleFamily family) {
   return family == ModuleFamily::kC || StartsOwnThreads(family) ||
          family == ModuleFamily::kRollcall;
 }
 
-// A library by which ranks communicate, or a layer below it.
+// Whether this is a library by which ranks communicate, or a layer below it.
 constexpr bool IsCommunication(ModuleFamily family) {
   return StartsOwnThreads(family) || family == ModuleFamily::kNccl ||
          family == ModuleFamily::kTorch;

@@ -1,6 +1,6 @@
-// Loops, branches and exits of a source file, by line. A call path alone does not show whether a
-// place is inside a loop, whether two places are in different arms of one branch, or how a rank may
-// have left a function.
+// Loops, branches and exits of a source file, by line. They show whether a place is inside a loop,
+// whether two places are in different arms of one branch, and how a rank may have left a function.
+// A call path alone does not.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_MODEL_SOURCE_BLOCKS_H_
 
@@ -20,8 +20,8 @@ struct SourceBlock {
   int last = 0;         // inclusive
   uint32_t branch = 0;  // arms only: equal for all arms of one if/elif/else
   // For an arm whose condition compares a name with a number ("rank == 0"): the name and the
-  // number. For a `for` loop of Python: the names that each iteration assigns, separated by blanks.
-  // Otherwise empty.
+  // number. For a `for` loop of Python, `subject`: the names that each iteration assigns, separated
+  // by blanks. Otherwise empty.
   std::string subject = {};
   std::string value = {};
   bool equal = true;  // false: "rank != 0"
@@ -46,7 +46,7 @@ struct SourceFlow {
   int first = 0;               // line number, from 1
   int last = 0;                // inclusive
   uint32_t group = 0;          // equal for a try and its handlers
-  std::string condition = {};  // of a statement: of the innermost arm around it; may be empty
+  std::string condition = {};  // of a statement: that of the innermost arm around it; or empty
 
   bool Holds(int line) const { return first <= line && line <= last; }
   bool operator==(const SourceFlow&) const = default;
@@ -66,11 +66,11 @@ struct SourceBlocks {
   std::vector<SourceFlow> flow = {};
 };
 
-// Whether both are arms, and no rank executes both in one pass.
+// Whether both blocks are arms, and no rank executes both in one pass.
 bool AreExclusive(const SourceBlock& a, const SourceBlock& b);
 
-// The innermost block of that kind that holds `line` and does not hold `other` (0: no line).
-// nullptr if there is none; points into `blocks`.
+// The innermost block of the kind that holds `line` and does not hold `other` (0: no line). nullptr
+// if there is none. Points into `blocks`.
 const SourceBlock* InnermostBlock(const std::vector<SourceBlock>& blocks, SourceBlock::Kind kind,
                                   int line, int other = 0);
 

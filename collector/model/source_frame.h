@@ -8,15 +8,16 @@
 
 namespace rollcall {
 
-// A place in a module, in terms that outlive the process: an ELF virtual address instead of a
-// runtime address, and the build id, which proves that a file on disk is the one that ran.
+// A place in a module that stays valid after the process has ended: an ELF virtual address instead
+// of a runtime address, and the build id, which proves that a file on disk is the file that ran.
 struct CodeAddress {
   std::string module_path;  // as mapped by the process; empty: in no module (JIT code)
   // lower-case hex; empty: not recorded, so a file on disk cannot be verified
   std::string build_id;
   uint64_t vaddr = 0;  // runtime address - load bias
-  // A return address points after its call, which may be another line or even another function, so
-  // the byte before it is looked up. False for the interrupted pc of a live thread.
+  // A return address points after its call, to a place that may be in another line or even another
+  // function. So the byte before the return address is looked up. False for the interrupted pc of a
+  // live thread.
   bool is_return_address = false;
 
   bool operator==(const CodeAddress&) const = default;
@@ -31,8 +32,8 @@ enum class FrameDetail : uint8_t {
 
 enum class Language : uint8_t { kNative = 0, kPython = 1 };
 
-// One function activation. An address has several if functions were inlined. All strings are valid
-// UTF-8 without control characters, whatever the files on disk contain.
+// One function activation. An address has several frames if functions were inlined. All strings are
+// valid UTF-8 without control characters, whatever the files on disk contain.
 struct SourceFrame {
   std::string function;  // demangled, by the Symbolizer's NameStyle; empty with kModule
   std::string file;      // absolute where the debug information allows it; empty if unknown

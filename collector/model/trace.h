@@ -1,6 +1,6 @@
-// The trace model: every importer fills it (rings, text traces, Flight Recorder dumps), and every
-// diagnosis reads it. Plain data without I/O, clock or threads. One Trace holds the data of one or
-// several jobs, collected at one time.
+// The trace model: every importer fills a Trace (from rings, text traces, Flight Recorder dumps),
+// and every diagnosis reads it. Plain data without I/O, clock or threads. One Trace holds the data
+// of one or several jobs, collected at one time.
 //
 // Ownership: a Trace owns everything. Indices (…Index) refer to its vectors and stay valid as long
 // as nothing is erased, which no code does. Not thread-safe for writing; safe for concurrent reads.
@@ -36,8 +36,8 @@ inline constexpr uint32_t kNoIndex = 0xffffffff;
 inline constexpr int64_t kNoTime = -1;
 
 // A recorded place in code, and its source once symbolized: inlined frames first, then the function
-// in the binary. `frames` is never empty after symbolization. A place in Python has its one frame
-// from the beginning and no module; one that could not be read has a frame without function.
+// in the binary. `frames` is never empty after symbolization. A place in Python has no module, and
+// has its one frame from the beginning. If the place could not be read, the frame has no function.
 struct Code {
   std::string module_path;
   std::string build_id;  // hex
@@ -59,19 +59,20 @@ struct CallPath {
   ring::StackEnd end = ring::StackEnd::kOff;  // of the native frames
   uint64_t portable_hash = 0;  // equal on ranks that run the same files; 0 if unknown
   ring::PythonEnd python_end = ring::PythonEnd::kNone;
-  // The frames could not be merged: native frames between Python frames are left out of `codes`.
+  // The frames could not be merged: `codes` lacks the native frames between Python frames.
   bool python_apart = false;
-  // Where the main thread was at that moment, if this thread runs no Python. Into
-  // Trace::call_paths. Context for the reader only: never the call, and not part of its identity.
+  // If this thread runs no Python: the place of the main thread at that moment. Into
+  // Trace::call_paths. Context for the reader only: not the place of the call, and not part of the
+  // path's identity.
   uint32_t context = kNoIndex;
   // As recorded, innermost first; empty unless there are Python frames.
   std::vector<uint32_t> native;
   std::vector<PythonFrame> python;
 };
 
-// Whether the outermost frame of the path is known. Only then can two paths be compared from there.
-// If all Python frames are known, native frames beyond a cut are the interpreter's own or lie
-// between known Python frames.
+// Whether the outermost frame of the path is known. Two paths can be compared from the outermost
+// frame only if it is known. If all Python frames are known, native frames beyond a cut are the
+// interpreter's own, or lie between known Python frames.
 inline bool IsWhole(const CallPath& path) {
   if (path.python.empty()) return path.end == ring::StackEnd::kComplete;
   return path.python_end == ring::PythonEnd::kComplete;
@@ -79,9 +80,9 @@ inline bool IsWhole(const CallPath& path) {
 
 struct DatatypeInfo {
   std::string name;        // "MPI_DOUBLE", or a description of a derived type
-  uint16_t basic = 0;      // BasicType if every element is of one basic type, else 0
-  uint64_t basics = 1;     // basic elements in one
-  uint64_t bytes = 0;      // of data in one
+  uint16_t basic = 0;      // BasicType if all elements have one basic type, else 0
+  uint64_t basics = 1;     // basic elements in one element of this type
+  uint64_t bytes = 0;      // of data in one element
   uint64_t signature = 0;  // of one element
 };
 
@@ -140,13 +141,14 @@ struct Communicator {
   std::vector<uint32_t> members;      // into Trace::members: those with a trace
 };
 
-// A communicator of NCCL that is no process group of torch.distributed. `flags`: ring::MemberFlag.
+// Whether this is a communicator of NCCL that is no process group of torch.distributed. `flags`:
+// ring::MemberFlag.
 inline bool IsNcclAlone(uint32_t flags) {
   return (flags & (ring::kIsNccl | ring::kIsC10d)) == ring::kIsNccl;
 }
 
-// Whether it connects processes that were started separately (spawn, connect, join): its members
-// may belong to other worlds than the waiting process.
+// Whether the communicator connects processes that were started separately (spawn, connect, join).
+// Its members may belong to other worlds than the waiting process.
 inline bool HasOutsiders(const Communicator& communicator) {
   return (communicator.flags & ring::kWeakIdentity) != 0 && !IsNcclAlone(communicator.flags);
 }
@@ -161,17 +163,17 @@ struct Member {
   uint64_t entered = 0;  // number of collectives entered since the start
   uint64_t completed = 0;
   uint64_t rejected = 0;  // number of rejected collectives since the start
-  // NCCL: operations without an end that are not open were stopped by an abort or a revoke.
+  // NCCL: an abort or a revoke stopped the operations that have no end and are not open.
   bool stopped = false;
-  bool counted = true;  // false: they were not counted, and the real numbers may be larger
-  // Collectives whose record is still present, by increasing sequence number. Those before
-  // events.front().sequence are lost; a gap is a lost record as well.
+  bool counted = true;  // false: not all were counted, and the real numbers may be larger
+  // Collectives whose record is still present, by increasing sequence number. Records before
+  // events.front().sequence are lost. A gap in the numbers is a lost record as well.
   std::vector<Event> events;
   std::vector<Checkpoint> checkpoints;  // by increasing sequence
   std::vector<int32_t> neighbors_in;    // topology, in communicator ranks
   std::vector<int32_t> neighbors_out;
   bool neighbors_known = false;  // both lists are on record
-  uint32_t data = kNoIndex;      // into Trace::data; kNoIndex: none was read
+  uint32_t data = kNoIndex;      // into Trace::data; kNoIndex: no data was read
 };
 
 // Nesting of ncclGroupStart and ncclGroupEnd: the outermost ncclGroupEnd launches the operations.
@@ -189,11 +191,11 @@ struct Thread {
   bool main = false;
   bool ended = false;
   uint64_t polls = 0;
-  bool polling = false;  // its last call was an unsuccessful poll: it is outside every call
-  // When it began to poll tightly, as observed from outside the process: the same call site tests
-  // the same condition, without any other record and with almost no CPU time in between. kNoTime:
-  // not observed. Only such a thread counts as waiting; any other thread may do something else
-  // next.
+  bool polling = false;  // its last call was an unsuccessful poll: the thread is outside every call
+  // When the thread began to poll tightly, as observed from outside the process: the same call site
+  // tests the same condition, without any other record and with almost no CPU time in between.
+  // kNoTime: not observed. Only a thread that polls tightly counts as waiting. Any other polling
+  // thread may do something else next.
   int64_t polls_tightly_since_ns = kNoTime;
   Event asks = {};                // its last unsuccessful poll; without arguments if there was none
   uint64_t lost_collectives = 0;  // records that the ring has overwritten
@@ -209,10 +211,10 @@ struct OpenCall {
   std::vector<uint64_t> requests;  // what a Wait, Waitall, … waits for; uids into open_requests
 };
 
-// A call that MPI rejected because of its arguments: it had no effect, and the next call got its
-// number.
+// A call that MPI rejected because of its arguments. The call had no effect, and the next call got
+// its number.
 struct RejectedCall {
-  Event event;  // sequence: the number that it would have had
+  Event event;  // sequence: the number that the call would have had
   ErrorClass error = ErrorClass::kNone;
   bool open = false;  // it did not return: see ResolveRejections()
 };
@@ -223,11 +225,11 @@ struct OpenRequest {
   uint32_t waiter = kNoIndex;  // thread inside a Wait on it
   bool running = false;        // Process::device: observed to have started there
   bool held = false;           // Process::device: in an open group, not yet launched
-  bool cancelled = false;      // MPI_Cancel was called for it: waiting for it is local (3.8.4)
+  bool cancelled = false;      // MPI_Cancel was called: a wait for it is local (MPI 4.0, 3.8.4)
   uint64_t launch = 0;  // Process::device: the same for all operations of a group; 0: unknown
   uint64_t starts = 0;
   uint32_t partitions = 0;  // of a partitioned send; 0: not partitioned, or unknown
-  uint32_t marked = 0;      // number of these that are ready since the last start
+  uint32_t marked = 0;      // number of partitions that are ready since the last start
   Event event;              // the call that made or last started it
 
   uint32_t Unmarked() const { return marked < partitions ? partitions - marked : 0; }
@@ -264,9 +266,9 @@ struct ProcessEnd {
   How how = How::kUnknown;
   int status = 0;  // exit status or signal number
   bool oom_killed = false;
-  bool by_launcher = false;  // ended by the launcher's clean-up after another rank's end
-  bool by_rollcall = false;  // ended because rollcall ended the job
-  bool parent_saw = false;   // reported by the process' own `rollcall exec`; logs: by its launcher
+  bool by_launcher = false;  // the launcher's clean-up after another rank's end ended it
+  bool by_rollcall = false;  // rollcall ended the job
+  bool parent_saw = false;   // the process' own `rollcall exec` reported it; logs: its launcher
   bool with_node = false;    // its node failed
   int64_t at_ns = kNoTime;
   uint32_t order = kNoIndex;  // 0 ended first
@@ -277,15 +279,16 @@ inline bool HasEnded(const ProcessEnd& end) {
   return end.how != ProcessEnd::How::kUnknown && end.how != ProcessEnd::How::kAlive;
 }
 
-// Each rank's end is noticed by its own observer, which the kernel schedules arbitrarily: the order
-// of ends within this time is not certain.
+// The order of ends within this time is not certain, because each rank's end is noticed by its own
+// observer, which the kernel schedules arbitrarily.
 inline constexpr int64_t kEndOrderBlurNs = 1'000'000'000;
 
-// An exception that is not caught and ends the process, which takes part in no further operation.
+// An exception that is not caught and ends the process. The process takes part in no further
+// operation.
 struct UncaughtException {
   ring::ExceptionKind kind = ring::ExceptionKind::kNone;
   std::string type;
-  std::string message;  // its first line; empty: none, or not known
+  std::string message;  // its first line; empty: no message, or not known
   uint32_t call_path = kNoIndex;
   int64_t at_ns = kNoTime;
 };
@@ -296,16 +299,17 @@ struct LiveStack {
   std::string thread_name;
   std::vector<SourceFrame> frames;  // innermost first
   std::string state;                // "running", "sleeping in read", "disk wait", …
-  int64_t cpu_ns_per_s = -1;        // CPU time used per second while watched; -1 if unknown
+  int64_t cpu_ns_per_s = -1;        // CPU time used per second while observed; -1 if unknown
   std::string unreadable;           // why there is no stack
 };
 
-// What a process that is inside no MPI call waits for, as seen from outside: a thread that runs the
-// user's code sleeps until something arrives at its sockets, and no process of the job is a peer of
-// a connection among these. A rank that connects next to a socket that listens would be one.
+// What a process that is inside no MPI call waits for, as seen from outside the process. A thread
+// that runs the user's code sleeps until something arrives at its sockets, and no process of the
+// job is a peer of a connection among these sockets. But if a socket listens, a rank may connect
+// next.
 struct OutsideWait {
   enum class For : uint8_t {
-    kClient,   // a listening socket, to which any process may connect, also another rank
+    kClient,   // a listening socket: any process may connect, also another rank
     kOutside,  // a connection to a process outside the job
   };
   uint32_t tid = 0;
@@ -326,12 +330,12 @@ constexpr std::optional<OutsideWait::For> FindOutsideWait(std::string_view name)
   return std::nullopt;
 }
 
-// What the threads of a process that are inside no MPI call could do, as seen in two samples from
+// What those threads of a process could do that are inside no MPI call, as seen in two samples from
 // outside the process.
 enum class OtherThreads : uint8_t {
   kUnseen,   // not sampled, or not readable
-  kWait,     // there are none; or each waits for another thread of the process, or is MPI's own
-  kOutside,  // some thread may act at any time, but none of these has called MPI
+  kWait,     // no such threads; or each waits for another thread of the process, or is MPI's own
+  kOutside,  // some threads may act at any time, but none of them has called MPI
   kCallers,  // a thread that has called MPI is outside it and may call it again
 };
 
@@ -348,8 +352,8 @@ constexpr std::optional<OtherThreads> FindOtherThreads(std::string_view name) {
   return std::nullopt;
 }
 
-// The clock of a node, by which the node's times were corrected: it is `offset_ns` ahead of the
-// trace's clock, with an error of at most `error_ns`.
+// The clock of a node: it is `offset_ns` ahead of the trace's clock, with an error of at most
+// `error_ns`. The times of the node were corrected by the offset.
 struct NodeClock {
   int64_t offset_ns = 0;
   int64_t error_ns = 0;
@@ -358,7 +362,7 @@ struct NodeClock {
 };
 
 struct Process {
-  // Its calls are not recorded, and this is known instead; see Trace::evidence.
+  // Known instead of calls, if the calls of the process are not recorded; see Trace::evidence.
   std::optional<Place> place;
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world
@@ -367,24 +371,24 @@ struct Process {
   uint32_t pid = 0;
   std::string executable;
   ring::Flavor flavor = ring::Flavor::kUnknown;
-  // Its operations are enqueued and run on a device: no call blocks, and `open_requests` are the
-  // operations that have not completed there, in the order in which they were enqueued.
+  // Its operations are enqueued and run on a device. No call blocks, and `open_requests` are the
+  // operations that have not completed on the device, in the order in which they were enqueued.
   bool device = false;
-  // It uses NCCL or PyTorch, and never initialized MPI: it need not call MPI_Finalize.
+  // It uses NCCL or PyTorch and never initialized MPI, so it does not have to call MPI_Finalize.
   bool without_mpi = false;
-  // A host process with several ranks of one NCCL communicator is represented by several of these,
-  // one for each device. `host_process` is the first of them (also for itself); kNoIndex: there is
-  // only one. They share threads, ends and stacks. `held_up_by`: those whose calls block the thread
-  // that drives this one.
+  // A host process with several ranks of one NCCL communicator is represented by several Process
+  // entries, one for each device. They share threads, ends and stacks. `host_process` is the first
+  // entry (also in the first entry itself); kNoIndex: there is only one. `held_up_by`: the entries
+  // whose calls block the thread that drives this one.
   uint32_t host_process = kNoIndex;
   int32_t device_number = -1;  // CUDA's; -1 unknown
   std::vector<uint32_t> held_up_by;
-  // Some operations were captured into a CUDA graph, whose launches are not recorded.
+  // Some operations were captured into CUDA graphs, whose launches are not recorded.
   bool graphs = false;
-  // The channel table was full: further messages are counted under any tag of the peer, or not at
-  // all.
+  // The channel table was full. Messages of further channels are counted under any tag of the peer,
+  // or not at all.
   bool channels_lost = false;
-  // There was no room for all sums, or the ring has none: messages may be counted in no sum.
+  // The ring had no room for all sums, or has no sums: some messages may be counted in no sum.
   bool peer_counts_lost = false;
   int thread_level = -1;  // 0 SINGLE .. 3 MULTIPLE, as provided; -1 unknown
   OtherThreads other_threads = OtherThreads::kUnseen;  // relevant at level MULTIPLE only
@@ -393,24 +397,25 @@ struct Process {
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   int64_t exit_ns = kNoTime;
-  // MPICH: when it reported an error, if it is alive, or if the times alone show that it ended so.
+  // MPICH: when the process reported an error. Set if the process is alive, or if only the times
+  // show that it ended for this error.
   int64_t reports_error_ns = kNoTime;
-  // MPI ended it for an error of this class, or (kNone) of an unknown one; see rejections.h.
+  // MPI ended the process for an error of this class (kNone: unknown class); see rejections.h.
   std::optional<ErrorClass> ended_by;
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
-  std::string user_phase;  // what it does, in the program's own words (rollcall.h); or empty
+  std::string user_phase;  // as passed to rollcall_phase() (rollcall.h); or empty
   ProcessEnd end;
-  // There was no activity between two samples, the second begun after the first ended; or the
-  // process is gone. If false, the process is not proven to hang.
+  // There was no activity between two samples, of which the second began after the first ended; or
+  // the process is gone. If false, the process is not proven to hang.
   bool quiet = false;
   int64_t idle_since_ns = kNoTime;  // last observed movement
   int64_t taken_at_ns = kNoTime;    // when this snapshot of the process was taken
-  // When a hang was reported, if the process has not moved since; kNoTime otherwise.
+  // When a hang was reported, if the process has not moved since then; otherwise kNoTime.
   int64_t judged_ns = kNoTime;
   uint64_t records_unreadable = 0;  // torn or damaged
   uint64_t table_overflows = 0;     // open requests, communicators, threads that did not fit
-  uint64_t calls_unrecorded = 0;    // threads whose calls were not, and calls of signal handlers
+  uint64_t calls_unrecorded = 0;    // unrecorded threads, and calls of signal handlers
   uint64_t errors_seen = 0;
   uint32_t python_version = 0;  // PY_VERSION_HEX; 0 if there is no interpreter
   ring::PythonState python_state = ring::PythonState::kAbsent;
@@ -424,10 +429,10 @@ struct Process {
   std::vector<OpenCall> open_calls;
   std::vector<OpenRequest> open_requests;
   // For a finalized process: objects that it made and never freed, by the operations and call paths
-  // that made them. `detail` is their number (with kCountsCut: at least).
+  // that made them. `detail` is the number of objects (with kCountsCut: the least number).
   std::vector<Event> leftovers;
   std::vector<Channel> channels;
-  // One for each member and peer, complete even if `channels_lost`.
+  // One entry for each member and peer; complete even if `channels_lost`.
   std::vector<PeerCount> peer_counts;
   std::vector<ring::GpuProgress> gpu;
   std::vector<LiveStack> live_stacks;
@@ -435,16 +440,16 @@ struct Process {
       outside_wait;                   // when the stacks were taken, and no call was made since
   std::vector<ReplicaRead> replicas;  // oldest first
   bool reads_data = false;            // --data
-  uint64_t data_unreadable = 0;       // torn or damaged records of data, or forgotten ones
-  std::string source;                 // file or address it came from, for messages
+  uint64_t data_unreadable = 0;       // torn, damaged or forgotten records of data
+  std::string source;                 // the file or address of its data, for messages
 };
 
-// The process can no longer act: it has ended, or has called a function that ends it.
+// Whether the process can no longer act: it has ended, or has called a function that ends it.
 inline bool IsGone(const Process& process) {
   return HasEnded(process.end) || process.exit_mark != ring::ExitMark::kNone;
 }
 
-// Two ranks of one host process.
+// Whether the two are ranks of one host process.
 inline bool ShareProcess(const Process& a, const Process& b) {
   return a.host_process != kNoIndex && a.host_process == b.host_process;
 }
@@ -457,35 +462,37 @@ struct World {
   std::vector<uint32_t> processes;  // by rank; kNoIndex if the trace is missing
 };
 
-// A rank's call that makes a communicator from an id of its own instead of the next number of a
-// parent: ncclCommInitRank. Its members are known only from the ranks that called it. Also a rank's
-// connection to the store where the ranks of a job of torch.distributed meet: one key for the job.
+// A rank's call that makes a communicator from an id instead of the next number of a parent:
+// ncclCommInitRank. The members are known only from the ranks that made the call. Also a rank's
+// connection to the store where the ranks of a job of torch.distributed meet, with one key for the
+// job.
 struct Creation {
-  uint64_t key = 0;  // of the (unique) id: equal for all ranks that pass the same id
+  uint64_t key = 0;  // of the unique id: equal for all ranks that pass the same id
   uint32_t process = kNoIndex;
   int32_t rank = -1;              // as passed
   int32_t size = -1;              // as passed: number of ranks expected
   std::vector<int32_t> expected;  // their world ranks if known, otherwise empty
   std::string call;               // "ncclCommInitRank"
-  std::string endpoint;           // of the store; empty: it is no connection to one
-  Event event;                    // times and call path; end_ns is kNoTime while it is inside
+  std::string endpoint;           // of the store; empty: this is no connection to a store
+  Event event;                    // times and call path; end_ns is kNoTime while the rank is inside
 };
 
-// A line of a log that states something of a process.
+// A line of a log that states something about a process.
 struct LogLine {
   uint32_t process = kNoIndex;  // into Trace::processes; kNoIndex: see `statement`
   uint32_t communicator = kNoIndex;
-  uint64_t sequence = 0;  // of the call that it states; 0 if none
+  uint64_t sequence = 0;  // of the call that the line states; 0 if none
   std::string file;
   uint64_t line = 0;  // 1-based
   std::string text;   // valid UTF-8 without control characters
-  // Without a process: what the log shows of the job, as a sentence. It does not decide a rank.
+  // Without a process: what the log shows about the job, as a sentence. It names no rank.
   std::string statement = {};
 };
 
 struct Trace {
-  // kStacks, kCores: every process has a place, from two samples of it or from its core file, and
-  // no process has records. kLogs: calls and ends are those that lines of the job's output state.
+  // kStacks, kCores: no process has records. Every process has a place, from two samples of the
+  // process or from its core file. kLogs: the calls and ends are those that lines of the job's
+  // output state.
   enum class Evidence : uint8_t { kRecords, kStacks, kCores, kLogs };
   Evidence evidence = Evidence::kRecords;
   bool HasRecords() const { return evidence == Evidence::kRecords || evidence == Evidence::kLogs; }
@@ -503,7 +510,7 @@ struct Trace {
   std::vector<MemberData> data;
   // Loops and branches of the user's files, if they could be read: see import/add_sources.h.
   std::vector<SourceBlocks> sources;
-  // Of each process the lines that matter most, in the order of the log.
+  // The lines that matter most, for each process, in the order of the log.
   std::vector<LogLine> log_lines;
   std::vector<Problem> problems;
   int64_t taken_at_ns = kNoTime;  // when the newest snapshot of a process was taken
