@@ -57,7 +57,7 @@ class Pairs {
     return {MessageEnd::Kind::kRank, ranks[static_cast<size_t>(peer)]};
   }
 
-  // Enters what a process has counted for one of its peers.
+  // Adds the counts of a process for one of its peers.
   template <typename Counted, typename Select>
   void Add(const Process& process, const Counted& counted, const Select& select) {
     const uint32_t communicator = trace_.members[counted.member].communicator;
@@ -80,7 +80,8 @@ class Pairs {
     return process == kNoIndex ? nullptr : &trace_.processes[process];
   }
 
-  // What one end did not count is 0, if it has counted all of `lost`'s kind.
+  // Sets a missing count to 0 if the process has lost no counts of this kind. `lost`: the member of
+  // Process that says whether it has.
   static void FillIn(const Process* process, bool Process::*lost, std::optional<uint64_t>* count) {
     if (!count->has_value() && process != nullptr && !(process->*lost)) *count = 0;
   }
@@ -103,7 +104,7 @@ class Pairs {
     const auto untagged = pair->by_tag.find(ring::kAnyTag);
     const bool has_untagged = untagged != pair->by_tag.end() && untagged->second.received;
     for (auto& [tag, count] : pair->by_tag) {
-      if (tag == ring::kAnyTag) continue;  // the tags of the two ends may be different ones
+      if (tag == ring::kAnyTag) continue;  // the two ends may have counted different tags here
       FillIn(from, &Process::channels_lost, &count.sent);
       FillIn(to, &Process::channels_lost, &count.received);
       count.at_most |= has_untagged;

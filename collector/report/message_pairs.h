@@ -16,8 +16,8 @@ namespace rollcall {
 struct MessageEnd {
   enum class Kind : uint8_t {
     kRank,       // a rank in the communicator's world
-    kMember,     // a rank in the communicator: which process that is, is unknown
-    kAnySource,  // the senders of receives whose status the program did not ask for
+    kMember,     // a rank in the communicator; its process is unknown
+    kAnySource,  // unknown senders: the program did not request the status of a receive
   };
   Kind kind = Kind::kRank;
   int32_t number = -1;
@@ -31,10 +31,10 @@ struct MessageEnd {
 struct MessageCount {
   std::optional<uint64_t> sent;  // empty: unknown
   std::optional<uint64_t> received;
-  // Sent and not counted as received; 0: none, or unknown.
+  // Number of messages that were sent but not counted as received; 0: none, or unknown.
   uint64_t outstanding = 0;
-  // Fewer may be outstanding: some receives are not counted here (without a status, or they ended
-  // unseen).
+  // Fewer messages may be outstanding, because some receives are not counted (they had no status,
+  // or ended unseen).
   bool at_most = false;
 };
 
@@ -43,8 +43,8 @@ struct MessagePair {
   MessageEnd from;
   MessageEnd to;
   MessageCount all;  // over all tags
-  // kAnyTag: of tags for which a ring had no more room, and receives whose status the program did
-  // not ask for.
+  // kAnyTag: messages with tags for which a ring had no more room, and receives whose status the
+  // program did not request.
   std::map<int32_t, MessageCount> by_tag;
 };
 

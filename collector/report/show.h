@@ -13,19 +13,19 @@
 
 namespace rollcall {
 
-// UTF-8 text that ends with a newline; or an error that says why the requested data is missing.
+// UTF-8 text that ends with a newline, or an error that says why the requested data is missing.
 struct Shown {
   std::string text;
   std::string error;
 };
 
 struct TableOptions {
-  std::string communicator;  // a name, or part of one; empty: the relevant ones
-  uint64_t sequence = 0;     // 0: that of the report's findings, or where the ranks are
+  std::string communicator;  // a name, or a part of a name; empty: the relevant communicators
+  uint64_t sequence = 0;     // 0: the number of the findings, or the position of the ranks
   uint64_t around = 3;       // sequence numbers before and after it
 };
 
-// Shows what each rank called at each sequence number of a communicator. Ranks that did the same
+// Shows the call of each rank at each sequence number of a communicator. Ranks that did the same
 // share a row.
 Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableOptions& options);
 
@@ -33,22 +33,22 @@ Shown ShowTable(const AlignedTrace& analysis, const Report& report, const TableO
 // shows every process with that rank.
 Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 
-// Shows how many messages were sent and received, by pair of ranks and tag, and how many are on
-// their way. `communicator` is as in TableOptions, but empty: all; `rank` -1: all.
+// Shows how many messages were sent, were received and are on their way, by pair of ranks and tag.
+// `communicator` is as in TableOptions, but empty means all. `rank` -1: all ranks.
 Shown ShowMessages(const AlignedTrace& analysis, const std::string& communicator, int32_t rank);
 
 // Shows the live stacks of a rank's threads.
 Shown ShowThreads(const Trace& trace, int32_t rank);
 
 // The calls of two processes side by side, beginning where both are recorded: `around` calls before
-// their first difference and twice as many after it. Each side keeps its own order; sequence
-// numbers on shared communicators tell which calls correspond.
+// the first difference and twice as many after it. Each side keeps its own order. Sequence numbers
+// on shared communicators show which calls correspond.
 struct CallDifference {
   static constexpr char kSame[] = "=";
   std::string left;  // "rank 0 on node1, pid 4711"
   std::string right;
-  std::vector<std::string> notes;  // what is compared, and with which result
-  // Left call, sign (kSame or another), right call. A call that the other side lacks is alone.
+  std::vector<std::string> notes;  // what was compared, and the result
+  // Left call, sign (kSame or another), right call. If one side lacks the call, its cell is empty.
   std::vector<std::vector<std::string>> rows;
   size_t first = 0;  // the row of the first difference; rows.size() if there is none
 };

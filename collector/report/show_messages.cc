@@ -16,7 +16,7 @@
 namespace rollcall {
 namespace {
 
-// Limits of the output. What is outstanding is shown first.
+// Limits of the output. Outstanding messages are shown first.
 constexpr size_t kMaxPairs = 64;
 constexpr size_t kMaxTags = 8;
 constexpr size_t kMaxShownCommunicators = 8;
@@ -39,8 +39,8 @@ bool IsAlike(const MessageCount& a, const MessageCount& b) {
   return a.sent == b.sent && a.received == b.received && a.outstanding == b.outstanding;
 }
 
-// Moves what is outstanding to the front and keeps at most `most`. Returns the number of the
-// others.
+// If there are more than `most` items, moves outstanding ones to the front and drops the rest.
+// Returns the number of dropped items.
 template <typename T, typename IsOutstanding>
 size_t Shorten(std::vector<T>* all, size_t most, const IsOutstanding& outstanding) {
   if (all->size() <= most) return 0;

@@ -98,7 +98,8 @@ class RankDifference {
     return std::binary_search(shared_.begin(), shared_.end(), communicator);
   }
 
-  // Rings reach back to different times: both lists begin at the first collective that both hold.
+  // Rings reach back to different times, so both lists begin at the first collective that both
+  // rings hold.
   void FindBegin() {
     std::optional<std::pair<size_t, size_t>> best;
     for (const uint32_t communicator : shared_) {
@@ -115,7 +116,7 @@ class RankDifference {
       if (!best || at.first + at.second < best->first + best->second) best = at;
     }
     if (!best) return;
-    // Include equal calls directly before it.
+    // Include equal calls directly before this collective.
     begin_ = {best->first, best->second};
     while (begin_[0] > 0 && begin_[1] > 0 &&
            IsSame(*calls_[0][begin_[0] - 1], *calls_[1][begin_[1] - 1])) {
@@ -170,7 +171,7 @@ class RankDifference {
     }
     const size_t n = counts[0];
     const size_t m = counts[1];
-    // common[i][j]: its length for the calls from i and from j on.
+    // common[i][j]: the length of this subsequence for the calls from i and from j on.
     std::vector<uint16_t> common((n + 1) * (m + 1));
     const auto length = [&](size_t i, size_t j) -> uint16_t& { return common[i * (m + 1) + j]; };
     for (size_t i = n; i-- > 0;) {
@@ -185,7 +186,7 @@ class RankDifference {
       if (i < n && j < m && IsSame(*left(i), *right(j))) {
         AddRow(left(i++), right(j++));
       } else if (i < n && j < m && length(i + 1, j + 1) == length(i, j)) {
-        AddRow(left(i++), right(j++));  // one in place of the other
+        AddRow(left(i++), right(j++));  // one call in place of the other
       } else if (j == m || (i < n && length(i + 1, j) >= length(i, j + 1))) {
         AddRow(left(i++), nullptr);
       } else {

@@ -1,4 +1,4 @@
-// Shows the sequence numbers of a communicator and what each rank called at each of them.
+// Shows the call of each rank at each sequence number of a communicator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Table {
   }
 
  private:
-  // What ranks did at one sequence number.
+  // The action of ranks at one sequence number.
   struct Doing {
     std::string state;
     std::string call;

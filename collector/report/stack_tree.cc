@@ -32,7 +32,7 @@ StackNode* Child(StackNode* parent, const std::string& function, const std::stri
   return &*node;
 }
 
-// The function's public name. If debug symbols of the C library are installed, its frames have
+// The public name of the function. If debug symbols of the C library are installed, its frames have
 // internal names: "__libc_read", "__GI___poll".
 std::string_view CalledName(const SourceFrame& frame) {
   std::string_view name = frame.function;

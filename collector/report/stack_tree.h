@@ -15,12 +15,12 @@ struct RankStack {
   int32_t rank = -1;
   std::string thread = {};                      // its name; empty: the rank's main thread
   std::vector<const SourceFrame*> frames = {};  // innermost first
-  std::string doing = {};                       // at the innermost frame: "MPI_Barrier"
+  std::string doing = {};                       // action at the innermost frame: "MPI_Barrier"
   int32_t cpu_percent = -1;                     // CPU share while it was sampled; -1: unknown
 };
 
-// A frame and the ranks whose stacks contain it at this place. A caller is the parent of its
-// callees.
+// A frame, and the ranks whose stacks contain the frame at this place. A caller is the parent of
+// its callees.
 struct StackNode {
   std::string function;
   std::string place;               // "halo.c:88"; empty: unknown
@@ -31,8 +31,8 @@ struct StackNode {
   int32_t max_cpu_percent = -1;
 };
 
-// The root has no function. Frames of MPI, Python and other frameworks are left out unless `full`:
-// a stack that has no other frames keeps them. The leaf says what the ranks do there.
+// The root has no function. Unless `full`, frames of MPI, Python and other frameworks are left out,
+// except in a stack that has no other frames. The leaf shows what the ranks do there.
 StackNode StackTree(const std::vector<RankStack>& stacks, bool full);
 
 // A line for each node, "  0-2   exchange (halo.c:88)", indented where stacks diverge.
@@ -43,7 +43,8 @@ std::vector<std::string> StackTreeLines(const StackNode& root);
 void AddLiveStacks(const Process& process, bool full, std::vector<RankStack>* stacks);
 
 // If the finding has ranks that are outside every call: the live stacks of their threads, and the
-// call paths of the ranks that wait for them; otherwise empty. Threads and pointers as above.
+// call paths of the ranks that wait for them. Otherwise empty. Threads and pointers: see
+// AddLiveStacks().
 std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, bool full);
 
 }  // namespace rollcall

@@ -62,7 +62,7 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
     const bool in_column = frame->line != 0 && (full || !IsFrameworkFrame(*frame));
     if (in_column) width = std::max(width, FramePlace(*frame).size());
   }
-  std::string last;  // a frame's line; `times` counts its repetitions in a row
+  std::string last;  // the last line of a frame; `times` counts its repetitions
   size_t times = 0;
   size_t folded = 0;
   std::vector<std::string> of;

@@ -21,14 +21,14 @@ bool HasPython(const std::vector<const SourceFrame*>& frames);
 // The number of user frames (collector/matching/user_code.h).
 size_t UserFrames(const std::vector<const SourceFrame*>& frames);
 
-// "train.py:88", "MPI.so+0x1234"; "train.py" or "?" if nothing better is known.
+// "train.py:88" or "MPI.so+0x1234"; "train.py" or "?" if no more is known.
 std::string FramePlace(const SourceFrame& frame);
 
-// One line of text per frame, innermost first as in `frames`. Unless `full`, consecutive frames
-// that are not the user's become "… 6 frames of mpi4py, numpy", and equal consecutive lines become
-// one with a count.
+// One line of text per frame, innermost first as in `frames`. Unless `full`, consecutive frames of
+// frameworks become "… 6 frames of mpi4py, numpy", and equal consecutive lines become one line with
+// a count.
 std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frames, bool full);
-// FrameLines() of a call path, plus lines that say what was not recorded.
+// FrameLines() of a call path, and lines that say which frames are missing.
 std::vector<std::string> StackLines(const Trace& trace, uint32_t call_path, bool full);
 
 }  // namespace rollcall

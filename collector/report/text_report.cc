@@ -14,11 +14,11 @@
 namespace rollcall {
 namespace {
 
-// Further sites are only counted; JSON has them all.
+// Further sites are only counted; JSON lists all sites.
 constexpr size_t kMaxSites = 12;
-// Wider source text is cut: it would push the ranks out of view.
+// Wider source text is cut, because it would push the ranks out of view.
 constexpr size_t kSourceWidth = 60;
-constexpr size_t kQuoteWidth = 300;  // of a log's line
+constexpr size_t kQuoteWidth = 300;  // of a line of a log
 
 std::string Cut(const std::string& text, size_t width) {
   if (Width(text) <= width) return text;
@@ -79,8 +79,8 @@ class TextWriter {
                       [](const Finding& finding) { return !IsNote(finding); }));
   }
 
-  // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)". Of sites on one line, the caller
-  // that differs is shown as well.
+  // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)". For sites on the same line, the
+  // caller that differs is shown as well.
   std::string InOneLine(const Finding& finding) const {
     std::string text = finding.title;
     std::string_view before = ": ";
@@ -103,7 +103,7 @@ class TextWriter {
     return fmt::format("{}  ({})", text, KindName(finding.kind));
   }
 
-  // The innermost frame of the site's call path that is not in that of the other one; nullptr if
+  // The innermost frame at which the call path of `site` differs from that of `other`; nullptr if
   // there is none.
   const SourceFrame* DifferingFrame(const Site& site, const Site& other) const {
     const auto own = FramesOf(trace_, site.call_path);
@@ -234,7 +234,7 @@ class TextWriter {
     }
   }
 
-  // The call paths of the ranks. A single user frame is already in the row above.
+  // The call paths of the ranks. A path with a single user frame is already in the row above.
   void Stacks(const Finding& finding) {
     if (options_.stacks == StackDetail::kNone) return;
     const bool full = options_.stacks == StackDetail::kFull;

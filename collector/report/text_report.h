@@ -23,8 +23,9 @@ enum class StackDetail : uint8_t {
 struct TextOptions {
   bool color = false;  // ANSI escapes
   StackDetail stacks = StackDetail::kUser;
-  // Returns the lines of a file around the marked ones; unset: no excerpts. ReadSourceExcerpt() has
-  // this signature; tests inject their own. Called only during RenderText(), on its thread.
+  // Returns the lines of a file around the marked lines; unset: no excerpts. ReadSourceExcerpt()
+  // has this signature; tests inject their own function. Called only during RenderText(), on its
+  // thread.
   std::function<SourceExcerpt(const std::string& file, const std::vector<int>& marked_lines)>
       excerpt;
 };

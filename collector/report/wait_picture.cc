@@ -39,13 +39,13 @@ class Painter {
 
  private:
   using Edge = std::tuple<std::string, std::string, std::string>;
-  // The key by which processes share a node: processes that differ in their ranks only have equal
+  // The key by which processes share a node. Processes that differ only in their ranks have equal
   // keys.
   struct Likeness {
     uint32_t world;
     Activity activity;
     bool culprit;
-    std::string text;             // the call that they are in
+    std::string text;             // the call that the processes are in
     std::vector<uint32_t> waits;  // nodes, or
     std::vector<uint32_t> peers;  // processes
     // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
@@ -78,7 +78,7 @@ class Painter {
     return like;
   }
 
-  // The line of the user's code that the process was seen in; empty: it was not looked at.
+  // The line of the user's code that the process was seen in; empty: no stack was taken.
   std::string LivePlace(uint32_t index) const {
     const std::vector<LiveStack>& stacks = analysis_.trace.processes[index].live_stacks;
     if (stacks.empty()) return {};
@@ -159,7 +159,7 @@ class Painter {
     const MemberHistory* history =
         node.inside.empty() ? nullptr : analysis_.HistoryOf(node.communicator, node.inside.front());
     const Event* event = history == nullptr ? nullptr : history->At(node.sequence);
-    // If the calls do not match, it is unknown which one is right, so none is shown.
+    // If the calls do not match, no call is shown, because it is unknown which one is right.
     if (event != nullptr && !mismatched) call = CallText(analysis_, *event, /*arguments=*/false);
     picture_.nodes.push_back({.kind = Node::Kind::kCollective,
                               .name = CollectiveName(index),
@@ -172,7 +172,7 @@ class Painter {
                               .ranks = node.absent});
   }
 
-  // An operation on devices, which is the oldest open one of at least one process.
+  // Adds an operation on devices that is the oldest open operation of at least one process.
   void AddDeviceOperation(size_t index) {
     const DeviceOperation& operation = analysis_.device.operations[index];
     const std::string name = fmt::format("d{}", index);
@@ -197,7 +197,7 @@ class Painter {
   const WaitGraph& graph_;
   const Culprits culprits_;
   std::vector<size_t> node_of_;  // by process
-  std::set<uint32_t> nodes_;     // of the graph: collectives that ranks wait in
+  std::set<uint32_t> nodes_;     // nodes of the graph: collectives that ranks wait in
   std::set<Edge> edges_;
   WaitPicture picture_;
 };

@@ -1,4 +1,4 @@
-// Who waits for whom, with ranks folded: processes that wait for the same at the same place are one
+// The wait-for graph for display. Processes that wait for the same thing at the same place are one
 // node. Pure.
 #ifndef ROLLCALL_COLLECTOR_REPORT_WAIT_PICTURE_H_
 #define ROLLCALL_COLLECTOR_REPORT_WAIT_PICTURE_H_
@@ -21,12 +21,12 @@ Culprits CulpritsOf(const Report& report);
 
 struct WaitPicture {
   struct Node {
-    // kCollective and kDevice (an operation on devices) stand between the ranks that are inside and
-    // those that are missing. kAbsent: members without a trace.
+    // kCollective and kDevice (an operation on devices) are between the ranks that are inside and
+    // the ranks that are missing. kAbsent: members without a trace.
     enum class Kind : uint8_t { kRanks, kCollective, kDevice, kAbsent };
     Kind kind = Kind::kRanks;
     std::string name = {};                 // unique: "r0", "c5"
-    std::vector<std::string> lines = {};   // what it is; may be empty
+    std::vector<std::string> lines = {};   // description; may be empty
     std::vector<int32_t> ranks = {};       // kRanks, kAbsent; increasing
     std::vector<uint32_t> processes = {};  // kRanks
     bool culprit = false;                  // a finding names these ranks
@@ -36,7 +36,7 @@ struct WaitPicture {
   struct Edge {
     size_t from = 0;  // into nodes
     size_t to = 0;
-    std::string label;  // empty: it is inside that collective
+    std::string label;  // empty: `from` is inside the collective `to`
   };
   std::vector<Node> nodes;  // ranks first
   std::vector<Edge> edges;
