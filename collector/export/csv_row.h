@@ -1,4 +1,4 @@
-// Rows of CSV as RFC 4180 has them: CRLF, quotes doubled.
+// Rows of CSV in the format of RFC 4180: CRLF, quotes doubled.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_CSV_ROW_H_
 #define ROLLCALL_COLLECTOR_EXPORT_CSV_ROW_H_
 

@@ -16,8 +16,8 @@ namespace {
 
 using Node = WaitPicture::Node;
 
-// A quoted string. Only quotes and backslashes are special in it, and "\n" breaks the line
-// (https://graphviz.org/doc/info/lang.html, escString).
+// A quoted string. Only quotes and backslashes are special in a quoted string, and "\n" breaks the
+// line (https://graphviz.org/doc/info/lang.html, escString).
 std::string Label(const std::vector<std::string>& lines) {
   std::string text = "\"";
   for (const std::string& line : lines) {

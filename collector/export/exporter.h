@@ -21,12 +21,13 @@ namespace rollcall {
 struct Subject {
   const Trace& trace;  // symbolized: the frames of Trace::codes are the symbols
   const Report& report;
-  // The options that `report` was made with: Analyze(trace, diagnose) gives the analysis behind it.
+  // The options that `report` was made with: Analyze(trace, diagnose) gives the analysis of
+  // `report`.
   const DiagnoseOptions& diagnose;
   Judgement judgement;  // which findings count
   TextOptions text;     // style of the text; `color` only for a terminal
-  // Absolute, without a trailing slash. Files below it are named relative to it in formats whose
-  // reader looks them up in a repository; see RelativeTo(). Empty: all names stay as they are.
+  // Absolute path, without a trailing slash. Formats whose reader looks up files in a repository
+  // name files below this path relative to it; see RelativeTo(). Empty: all names stay as they are.
   std::string source_root;
   std::string version;  // rollcall's version
 };
@@ -58,7 +59,7 @@ constexpr const Exporter* FindExporter(std::string_view kind) {
   return nullptr;
 }
 
-// Returns `file` relative to `root` if it is below it; otherwise unchanged.
+// Returns `file` relative to `root` if `file` is below `root`; otherwise returns `file` unchanged.
 std::string RelativeTo(const std::string& root, const std::string& file);
 
 }  // namespace rollcall

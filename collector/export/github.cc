@@ -11,7 +11,7 @@
 namespace rollcall {
 namespace {
 
-// Escapes as the runner expects it (actions/toolkit, core/src/command.ts): %, CR and LF in a
+// Escapes text as the runner expects it (actions/toolkit, core/src/command.ts): %, CR and LF in a
 // message; in a property also colon and comma.
 std::string Escape(std::string_view text, bool property) {
   std::string escaped;

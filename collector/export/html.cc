@@ -1,5 +1,5 @@
-// A page that a browser shows without a network: report/page.html with the data that
-// report/src/data.ts specifies, and the verdict as text for browsers without JavaScript.
+// A page that a browser shows without a network: report/page.html, the data that report/src/data.ts
+// specifies, and the verdict as text for browsers without JavaScript.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -31,9 +31,9 @@ std::string Lines(std::string_view text) {
   return text.empty() ? clean : clean + "…\n";
 }
 
-// JSON inside a script element: the HTML parser looks for "</script" and "<!--" there
+// JSON inside a script element. The HTML parser searches a script for "</script" and "<!--"
 // (https://html.spec.whatwg.org/multipage/scripting.html, "Restrictions for contents of script
-// elements"). These characters are in strings only.
+// elements"), so <, > and & are escaped. In JSON they occur only in strings.
 std::string InScript(const nlohmann::ordered_json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) {

@@ -6,8 +6,9 @@
 
 namespace rollcall {
 
-// With the placeholders <!--rollcall:title-->, <!--rollcall:static--> and <!--rollcall:data-->,
-// each once and in this order. Included at build time by cmake/html_page.cmake.
+// The page with the placeholders <!--rollcall:title-->, <!--rollcall:static--> and
+// <!--rollcall:data-->, each once and in this order. Included at build time by
+// cmake/html_page.cmake.
 std::string_view HtmlPage();
 
 }  // namespace rollcall

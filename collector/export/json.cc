@@ -1,4 +1,4 @@
-// The verdict as docs/json.md describes it, and which findings count.
+// The verdict as docs/json.md describes it, with the weights of the findings.
 #include <nlohmann/json.hpp>
 
 #include "collector/export/exporter.h"

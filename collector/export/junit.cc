@@ -1,5 +1,5 @@
-// JUnit XML as Jenkins and GitLab read it; tests/schemas has the schema. One test case for the job
-// itself, and one for each finding.
+// JUnit XML as Jenkins and GitLab read it; tests/schemas has the schema. There is one test case for
+// the job itself, and one for each finding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,15 +57,16 @@ Case JobCase(const JobOutcome& job, bool explained) {
   return result;
 }
 
-// The name does not depend on ranks and lines: CI identifies a case by it across runs.
+// The name of the test case. CI identifies a case across runs by its name, so the name does not
+// depend on ranks and lines.
 std::string NameOf(const Finding& finding) {
   const Site* site = PrimarySite(finding);
   if (site == nullptr || site->frame.function.empty()) return std::string(KindName(finding.kind));
   return fmt::format("{} in {}", KindName(finding.kind), site->frame.function);
 }
 
-// The test FILE::TEST that the waiting ranks are in, if their phases agree. If they do not, those
-// count that have not failed before: the others have gone on.
+// The test FILE::TEST that the waiting ranks are in, if their phases agree. If the phases differ,
+// only ranks that have not failed before count, because the others have continued to later tests.
 std::string_view TestOf(const Finding& finding) {
   std::set<std::string_view> all, unfailed;
   ptrdiff_t ranks = static_cast<ptrdiff_t>(finding.waiting.size());
@@ -84,8 +85,8 @@ std::string_view TestOf(const Finding& finding) {
   return tests.begin()->find("::") == std::string_view::npos ? std::string_view() : *tests.begin();
 }
 
-// As pytest names it in its own report: "tests/test_halo.py::TestRing::test_send[a::b]" is the case
-// "test_send[a::b]" of the class "tests.test_halo.TestRing" (_pytest/junitxml.py,
+// Names the case as pytest does in its own report: "tests/test_halo.py::TestRing::test_send[a::b]"
+// is the case "test_send[a::b]" of the class "tests.test_halo.TestRing" (_pytest/junitxml.py,
 // mangle_test_address).
 void NameAsTest(std::string_view test, Case* result) {
   const size_t parameters = std::min(test.find('['), test.size());

@@ -1,5 +1,5 @@
-// Writes the numbers of messages as CSV: for each pair of ranks on a communicator a row with the
-// sum over all tags, and one for each tag.
+// Writes the numbers of messages as CSV: for each pair of ranks on a communicator one row with the
+// sum over all tags, and one row for each tag.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ std::string Number(const std::optional<uint64_t>& count) {
   return count ? std::to_string(*count) : "";
 }
 
-// A rank is a number alone.
+// A rank is written as a number only.
 std::string EndText(const MessageEnd& end) {
   return end.kind == MessageEnd::Kind::kRank ? std::to_string(end.number) : end.Text();
 }

@@ -1,12 +1,13 @@
 // A timeline for ui.perfetto.dev and chrome://tracing, in the Trace Event Format (JSON), which both
 // open directly. Perfetto's own protobuf format would be smaller, but would need its schema or a
-// library to write it, and one to test it.
+// library for the writer, and another library for tests.
 //
-// A process of the format is a rank; a thread of it is a communicator, or a communicator and a
-// thread of the rank if several threads use it, since calls of one track must nest. A flow joins
-// the calls of a collective in the order in which the ranks entered it. An open call has a
-// beginning and no end; the viewers draw it to the end of the trace. Each finding is a slice on its
-// own track above all others, and an instant on the tracks of the ranks that it names.
+// Each process of the format is a rank. Each of its threads (tracks) is a communicator. If several
+// threads of the rank use a communicator, each of them has a track, because calls of one track must
+// nest. A flow joins the calls of a collective in the order in which the ranks entered it. An open
+// call has a beginning and no end; the viewers draw it to the end of the trace. Each finding is a
+// slice on its own track above all others, and an instant on the tracks of the ranks that the
+// finding names.
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU and
 // https://perfetto.dev/docs/getting-started/other-formats#chrome-json-format
@@ -67,7 +68,8 @@ class PerfettoWriter {
     }
   }
 
-  // The format's times are microseconds, read as doubles, which cannot hold nanoseconds since 1970.
+  // Times are relative to the first one. The format has microseconds, read as doubles, which cannot
+  // hold nanoseconds since 1970.
   void FindTimes() {
     VisitEvents([this](uint32_t, const Event& event) {
       if (event.start_ns == kNoTime) return;
@@ -79,8 +81,8 @@ class PerfettoWriter {
   }
   double Microseconds(int64_t ns) const { return static_cast<double>(ns - begin_ns_) * 1e-3; }
 
-  // Operations on a device are enqueued while others run. Slices of a track must not overlap, so
-  // each begins when the previous one has ended, as on a stream.
+  // Operations on a device are enqueued while other operations run, but slices of a track must not
+  // overlap. So each slice begins when the previous one has ended, as on a stream.
   void PutInARow(uint32_t index) {
     if (!Processes()[index].device) return;
     std::map<uint64_t, int64_t> last_end_ns;  // by track
@@ -127,7 +129,7 @@ class PerfettoWriter {
     Sort("process_sort_index", kFindings, 0, 0);
     for (size_t i = 0; i < report_.findings.size(); ++i) {
       const Finding& finding = report_.findings[i];
-      // One track for each finding: they overlap.
+      // One track for each finding, because findings overlap.
       Name("thread_name", kFindings, i + 1, std::string(KindName(finding.kind)));
       Sort("thread_sort_index", kFindings, i + 1, i);
       const int64_t since_ns = SinceNs(finding);
@@ -149,7 +151,8 @@ class PerfettoWriter {
     }
   }
 
-  // The earliest time at which one of its ranks made the call in question, or its last call.
+  // The earliest time at which a rank of the finding made the call that the finding is about, or
+  // its last call.
   int64_t SinceNs(const Finding& finding) const {
     int64_t since_ns = kNoTime;
     for (uint32_t i = 0; i < Processes().size(); ++i) {
@@ -201,7 +204,7 @@ class PerfettoWriter {
 
   // Marks the calls that the findings name. Viewers treat an instant on a track as a slice of zero
   // length inside the call. Flows are bound to the slice that began last, so instants are written
-  // after them.
+  // after the flows.
   void Marks(uint32_t index) {
     const Process& process = Processes()[index];
     for (const Finding& finding : report_.findings) {

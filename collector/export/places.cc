@@ -17,7 +17,7 @@
 namespace rollcall {
 namespace {
 
-// FNV-1a: equal on every machine and in every version, which std::hash does not guarantee.
+// FNV-1a, which is equal on every machine and in every version. std::hash does not guarantee that.
 uint64_t Hash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

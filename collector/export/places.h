@@ -1,5 +1,5 @@
-// The place and the text of a finding for services that show one place, and its identity across
-// runs.
+// The place and the text of a finding for services that show one place, and the finding's identity
+// across runs.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_PLACES_H_
 #define ROLLCALL_COLLECTOR_EXPORT_PLACES_H_
 
@@ -10,8 +10,8 @@
 
 namespace rollcall {
 
-// The first site of a culprit with a line, or else the first site with a line; nullptr if there is
-// none.
+// The first site of a culprit that has a line; otherwise the first site that has a line; nullptr if
+// there is none.
 const Site* PrimarySite(const Finding& finding);
 
 // "ranks 1-3 waiting: MPI_Barrier #58 at solver.c:88 in exchange_halo()": one site in a sentence.
@@ -21,8 +21,8 @@ std::string SiteText(const Site& site);
 // certainty, notes and live stacks, one per line. No trailing newline.
 std::string FindingText(const Trace& trace, const Finding& finding);
 
-// Equal for the same finding in another run, even if lines or ranks have changed: it is a hash of
-// the kind, the files, the functions and the calls. 16 hex digits.
+// A hash of the kind, the files, the functions and the calls. Equal for the same finding in another
+// run, even if lines or ranks have changed. 16 hex digits.
 std::string Fingerprint(const Finding& finding);
 
 }  // namespace rollcall

@@ -39,7 +39,7 @@ std::string_view Level(Ruling::Weight weight) {
   return "error";
 }
 
-// RFC 3986: characters that are allowed in a path stay, all other bytes are encoded.
+// Characters that RFC 3986 allows in a path stay. All other bytes are encoded.
 std::string PercentEncode(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -64,7 +64,7 @@ class SarifWriter {
     }
     run["tool"]["driver"] = Driver();
     if (!subject_.source_root.empty()) {
-      // 3.14.14: ends in a slash.
+      // 3.14.14: the URI ends in a slash.
       const std::string root = subject_.source_root == "/" ? "" : subject_.source_root;
       run["originalUriBaseIds"][std::string(kRoot)]["uri"] = "file://" + PercentEncode(root) + "/";
     }
@@ -157,7 +157,8 @@ class SarifWriter {
     return before == 0 ? fingerprint : fmt::format("{}/{}", fingerprint, before);
   }
 
-  // 3.28. If the file is not a real one ("<string>", an address without a line), only the function.
+  // See 3.28. If the file is not a real one ("<string>", an address without a line), the location
+  // has only the function.
   Json Location(const SourceFrame& frame) const {
     Json location = Json::object();
     if (!frame.file.empty() && !frame.file.starts_with('<')) {

@@ -15,7 +15,7 @@ std::string WithoutLinks(std::string_view text) {
     const size_t close = middle == std::string_view::npos ? middle : text.find(')', middle);
     if (close == std::string_view::npos) break;
     const std::string_view words = text.substr(open + 1, middle - open - 1);
-    // An index, as in code: `receives[i]`.
+    // This is an index in code, such as `receives[i]`.
     const bool index = open > 0 && std::isalnum(static_cast<unsigned char>(text[open - 1])) != 0;
     if (index || words.find_first_of("[\n") != std::string_view::npos) {
       plain += text.substr(0, open + 1);
