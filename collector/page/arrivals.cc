@@ -34,7 +34,7 @@ std::vector<Arrival> ArrivalsAt(const CommunicatorHistory& histories, uint64_t f
 Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown) {
   constexpr size_t kNumbers = 256;
   constexpr size_t kMaxStragglers = 10;
-  constexpr size_t kEnough = 8;  // collectives; of fewer, who comes last is chance
+  constexpr size_t kEnough = 8;  // collectives; with fewer, the last rank is a matter of chance
   struct Lateness {
     uint32_t process = kNoIndex;
     size_t last = 0;

@@ -11,7 +11,7 @@
 
 namespace rollcall::page {
 
-// At one sequence number.
+// The arrivals at one sequence number.
 struct Arrival {
   uint64_t sequence = 0;
   size_t arrived = 0;  // members
@@ -20,8 +20,8 @@ struct Arrival {
   uint32_t last_process = kNoIndex;
 };
 
-// Of `count` sequence numbers from `first` on: those at which the arrivals of all members, of which
-// there are several, are known.
+// The arrivals at `count` sequence numbers from `first` on, without numbers at which the arrival of
+// a member is unknown. Empty if there are fewer than two members.
 std::vector<Arrival> ArrivalsAt(const CommunicatorHistory& histories, uint64_t first, size_t count);
 
 }  // namespace rollcall::page

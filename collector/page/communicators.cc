@@ -16,18 +16,18 @@ namespace rollcall::page {
 namespace {
 
 constexpr size_t kMaxCommunicators = 12;
-// Sequence numbers around the divergence.
+// The window: sequence numbers before and after the divergence.
 constexpr uint64_t kBefore = 32;
 constexpr uint64_t kBehind = 31;
-// Of all communicators together.
+// Limits for all communicators together.
 constexpr size_t kMaxClasses = 256;
 constexpr size_t kMaxRuns = 8000;
-constexpr size_t kMaxNumbers = 40'000;  // of the lists of members
+constexpr size_t kMaxNumbers = 40'000;  // in the lists of members
 
 // data.ts, State.
 enum class State : uint8_t { kDone, kInside, kNotThere, kOverwritten, kNoTrace };
 
-// What a member did at each sequence number of the window.
+// The state and call of a member at one sequence number of the window.
 struct Cell {
   State state = State::kNoTrace;
   uint64_t call = 0;  // Calls::KeyOf()
@@ -36,7 +36,7 @@ struct Cell {
 };
 using Cells = std::vector<Cell>;
 
-// What all communicators together may use.
+// The rest of the limits for all communicators together.
 struct Budget {
   size_t classes = kMaxClasses;
   size_t runs = kMaxRuns;
@@ -57,7 +57,8 @@ std::optional<uint64_t> FoundAt(const Report& report, uint32_t communicator) {
   return std::nullopt;
 }
 
-// Pairs of a value and how often it follows itself.
+// Run lengths: pairs of the first value of a run and the length of the run. `continues(a, b)`: b
+// continues the run of a.
 template <typename Same>
 Json RunLengths(const std::vector<int32_t>& values, bool count_first, Same&& continues) {
   Json pairs = Json::array();
@@ -84,8 +85,8 @@ class Matrix {
     Classify();
   }
 
-  // Keeps as many classes as the budget has, those of culprits and large ones first. The members of
-  // the others are grouped by their state at the divergence.
+  // Keeps as many classes as the budget allows, classes of culprits and large classes first. The
+  // members of the other classes are grouped by their state at the divergence.
   void Limit(Budget* budget) {
     size_t keep = 0;
     size_t runs = 0;
@@ -141,7 +142,7 @@ class Matrix {
   }
 
   void Classify() {
-    std::map<std::pair<bool, Cells>, size_t> known;  // by whether it is a culprit
+    std::map<std::pair<bool, Cells>, size_t> known;  // by culprit or not, and cells
     for (const MemberHistory& history : histories_.members) {
       const Process& process = analysis_.trace.processes[history.process];
       const bool culprit = culprits_.contains({process.world, process.rank});

@@ -32,7 +32,8 @@ std::string Place(const SourceFrame& frame) {
   return place == "?" ? "" : Text(place);
 }
 
-// Of ranks outside every call: the live stack of the first one.
+// The frames of a site. For ranks outside every call: the live stack of the first rank that has
+// one.
 std::vector<const SourceFrame*> FramesOf(const Trace& trace, const Finding& finding,
                                          const Site& site) {
   if (!site.live) return rollcall::FramesOf(trace, site.call_path);

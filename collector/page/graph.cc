@@ -1,4 +1,4 @@
-// Who waits for whom.
+// The wait-for graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ std::string_view KindName(Node::Kind kind) {
   return "ranks";
 }
 
-// Its ranks first. A call and its place, "MPI_Barrier #2  app.c:88", are two lines: a node is
-// narrow.
+// The lines of a node, with its ranks first. A call and its place, "MPI_Barrier #2  app.c:88", are
+// two lines, because a node is narrow.
 Json LinesOf(const Node& node) {
   Json lines = Json::array();
   if (!node.ranks.empty()) {
@@ -47,7 +47,7 @@ Json LinesOf(const Node& node) {
   return lines;
 }
 
-// By node: the number of its cycle of waits; 0: it is in none.
+// By node: the number of the cycle of waits that contains the node; 0: none.
 std::vector<size_t> CyclesOf(const WaitPicture& picture) {
   std::vector<std::vector<uint32_t>> next(picture.nodes.size());
   for (const WaitPicture::Edge& edge : picture.edges) {
@@ -69,7 +69,7 @@ std::vector<size_t> CyclesOf(const WaitPicture& picture) {
 
 Json Graph(const WaitPicture& picture) {
   const std::vector<size_t> cycles = CyclesOf(picture);
-  // A rank that waits for nothing and that nothing waits for explains nothing.
+  // A rank without edges explains nothing and is left out, unless it is a culprit.
   std::vector<size_t> chosen;
   std::vector<bool> linked(picture.nodes.size());
   for (const WaitPicture::Edge& edge : picture.edges) linked[edge.from] = linked[edge.to] = true;

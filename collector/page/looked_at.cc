@@ -1,4 +1,4 @@
-// What the report is based on.
+// The input that the report is based on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ std::vector<int32_t> Missing(const Trace& trace) {
   return missing;
 }
 
-// The first ones, each once.
+// The first texts, each once.
 Json Some(const std::vector<std::string>& texts) {
   Json json = Json::array();
   std::set<std::string> known;

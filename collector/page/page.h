@@ -1,6 +1,7 @@
-// The data of a report page (report/src/data.ts specifies it): what a page that cannot ask for more
-// shows of a job. Its size is bounded by classes of ranks that did the same, whatever the number of
-// ranks and calls; what a bound leaves out is named.
+// The data of a report page, specified by report/src/data.ts. The page cannot request more data
+// later. The size of the data does not grow with the number of ranks and calls: ranks that did the
+// same form classes, and the number of classes is bounded. The data names everything that a bound
+// leaves out.
 #ifndef ROLLCALL_COLLECTOR_PAGE_PAGE_H_
 #define ROLLCALL_COLLECTOR_PAGE_PAGE_H_
 
@@ -13,9 +14,9 @@
 
 namespace rollcall {
 
-// The findings have neither `weight` nor `page`, which their caller knows. `text.excerpt` gives the
-// lines of sources. Strings are valid UTF-8 without control characters, and cut at some length;
-// they are not escaped. Pure except for `text.excerpt`.
+// The findings lack `weight` and `page`: the caller adds them. `text.excerpt` returns the lines of
+// sources. Strings are valid UTF-8 without control characters, and cut at some length. They are not
+// escaped. Pure except for `text.excerpt`.
 nlohmann::ordered_json PageData(const AnalyzedTrace& analyzed, const Report& report,
                                 const TextOptions& text, const std::string& version);
 

@@ -1,5 +1,5 @@
-// The parts of a page, one file each. Each is a pure function; what a bound left out is added to
-// `left_out`, as a sentence.
+// The parts of a page, one file each. Each function is pure. If a bound leaves out data, a phrase
+// about the data is added to `left_out`.
 #ifndef ROLLCALL_COLLECTOR_PAGE_PANELS_H_
 #define ROLLCALL_COLLECTOR_PAGE_PANELS_H_
 
@@ -15,8 +15,8 @@
 
 namespace rollcall::page {
 
-// Of the communicators that a page shows: those with a finding first, then those whose members are
-// not at the same number.
+// The communicators that a page shows: those with a finding first, then those whose members are at
+// different numbers.
 std::vector<uint32_t> ShownCommunicators(const AlignedTrace& analysis, const Report& report,
                                          std::vector<std::string>* left_out);
 
@@ -29,19 +29,19 @@ Json Communicators(const AlignedTrace& analysis, const Report& report,
                    const std::vector<uint32_t>& shown, int64_t begin_ns, Calls* calls,
                    std::vector<std::string>* left_out);
 
-// data.ts, Straggler. Looks at the newest collectives of the shown communicators.
+// data.ts, Straggler. From the newest collectives of the shown communicators.
 Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown);
 
 Json Graph(const WaitPicture& picture);
 Json Stacks(const AlignedTrace& analysis);
 
-// The moment from which a page shows calls, and the timeline from there on.
+// The time from which a page shows calls, and the timeline from that time on.
 int64_t TimelineBegin(const AlignedTrace& analysis, const WaitPicture& picture);
 Json Timeline(const AlignedTrace& analysis, const WaitPicture& picture, int64_t begin_ns,
               Calls* calls);
 
-// data.ts, Difference, of the first culprit and the first rank that waits for it; null if the first
-// finding does not have both, or if they have no calls.
+// data.ts, Difference, of the first culprit and the first waiting rank. null if the first finding
+// lacks one of the two, or if they have no calls.
 Json Difference(const AlignedTrace& analysis, const Report& report);
 
 Json LookedAt(const AlignedTrace& analysis, const Report& report);

@@ -14,10 +14,10 @@
 namespace rollcall::page {
 namespace {
 
-constexpr size_t kMaxStacks = 512;  // different ones
+constexpr size_t kMaxStacks = 512;  // different stacks
 constexpr size_t kMaxFrameNodes = 1500;
 
-// What a process does at the innermost frame of its call path.
+// The action of a process at the innermost frame of its call path.
 std::string Doing(const AlignedTrace& analysis, uint32_t index, const Event& event) {
   std::string operation = OperationName(analysis.Op(event));
   switch (analysis.graph.processes[index].activity) {
@@ -34,7 +34,7 @@ std::string Doing(const AlignedTrace& analysis, uint32_t index, const Event& eve
   return operation;
 }
 
-// Ranks with the same call path, and what they do there.
+// Ranks by their call path and their action there.
 using Groups = std::map<std::pair<uint32_t, std::string>, std::vector<int32_t>>;
 
 class Tree {

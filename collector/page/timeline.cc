@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kSpanNs = 10'000'000'000;
 constexpr size_t kMaxLanes = 40;
 constexpr size_t kMaxSpans = 120;  // of a class
-constexpr size_t kSeenSpans = 40;  // of a class, at first sight
-constexpr int64_t kMargin = 16;    // a part of the time that is shown
+constexpr size_t kSeenSpans = 40;  // of a class, in the initial view
+constexpr int64_t kMargin = 16;    // the margin is this fraction (1/16) of the shown time
 
 using Node = WaitPicture::Node;
 
@@ -31,7 +31,7 @@ int64_t LastStart(const Trace& trace) {
   return last_ns;
 }
 
-// The nodes of ranks, those of culprits and large ones first.
+// The nodes of ranks, culprits first, then large nodes.
 std::vector<const Node*> ClassesOf(const WaitPicture& picture) {
   std::vector<const Node*> nodes;
   for (const Node& node : picture.nodes) {
@@ -43,13 +43,13 @@ std::vector<const Node*> ClassesOf(const WaitPicture& picture) {
   return nodes;
 }
 
-// The process whose calls stand for the class.
+// The process whose calls represent the class.
 uint32_t ExampleOf(const Node& node) { return node.processes.front(); }
 
 }  // namespace
 
-// Calls take microseconds in one program and seconds in another: the last calls of each class are
-// to be seen, within ten seconds.
+// Calls take microseconds in one program and seconds in another. So the timeline begins early
+// enough to show the last calls of each class, but at most ten seconds before the last call.
 int64_t TimelineBegin(const AlignedTrace& analysis, const WaitPicture& picture) {
   const int64_t last_ns = LastStart(analysis.trace);
   if (last_ns == kNoTime) return 0;

@@ -1,4 +1,4 @@
-// Values that all panels of a page have.
+// Values that all panels of a page use.
 #ifndef ROLLCALL_COLLECTOR_PAGE_VALUES_H_
 #define ROLLCALL_COLLECTOR_PAGE_VALUES_H_
 
@@ -19,7 +19,7 @@ namespace rollcall::page {
 
 using Json = nlohmann::ordered_json;
 
-// Text from the job: see CleanText().
+// Cleans text from the job: see CleanText().
 std::string Text(std::string_view raw);
 
 // data.ts, Ranks. `ranks` is increasing.
@@ -30,7 +30,7 @@ class Calls {
  public:
   explicit Calls(const AlignedTrace& analysis) : analysis_(analysis) {}
 
-  // Equal for calls that are one entry.
+  // Equal for calls that share an entry.
   static uint64_t KeyOf(const Event& event) {
     return uint64_t{event.arguments} << 32 | event.call_path;
   }
