@@ -47,7 +47,7 @@ struct Code {
 
 struct PythonFrame {
   uint32_t code = kNoIndex;  // into Trace::codes
-  bool entry = false;        // the outermost one that a native frame of the interpreter's loop runs
+  bool entry = false;        // the outermost frame run by one native frame of the interpreter
 
   friend bool operator==(const PythonFrame&, const PythonFrame&) = default;
 };
@@ -178,8 +178,8 @@ struct Member {
 
 // Nesting of ncclGroupStart and ncclGroupEnd: the outermost ncclGroupEnd launches the operations.
 struct GroupNesting {
-  uint32_t depth = 0;             // starts without their end
-  uint32_t call_path = kNoIndex;  // of the outermost of them
+  uint32_t depth = 0;             // starts without an end
+  uint32_t call_path = kNoIndex;  // of the outermost start
   int64_t since_ns = kNoTime;
   uint64_t stray_ends = 0;  // ends without a start, which NCCL rejects
   uint32_t stray_call_path = kNoIndex;
@@ -303,10 +303,9 @@ struct LiveStack {
   std::string unreadable;           // why there is no stack
 };
 
-// What a process that is inside no MPI call waits for, as seen from outside the process. A thread
-// that runs the user's code sleeps until something arrives at its sockets, and no process of the
-// job is a peer of a connection among these sockets. But if a socket listens, a rank may connect
-// next.
+// The wait of a process that is inside no MPI call, as seen from outside the process. A thread that
+// runs the user's code sleeps until something arrives at its sockets, and no process of the job is
+// a peer of a connection among these sockets. But if a socket listens, a rank may connect next.
 struct OutsideWait {
   enum class For : uint8_t {
     kClient,   // a listening socket: any process may connect, also another rank
@@ -330,8 +329,8 @@ constexpr std::optional<OutsideWait::For> FindOutsideWait(std::string_view name)
   return std::nullopt;
 }
 
-// What those threads of a process could do that are inside no MPI call, as seen in two samples from
-// outside the process.
+// The most that the threads outside every MPI call could do, as seen in two samples from outside
+// the process.
 enum class OtherThreads : uint8_t {
   kUnseen,   // not sampled, or not readable
   kWait,     // no such threads; or each waits for another thread of the process, or is MPI's own
@@ -362,7 +361,7 @@ struct NodeClock {
 };
 
 struct Process {
-  // Known instead of calls, if the calls of the process are not recorded; see Trace::evidence.
+  // Set instead of the calls, if the calls of the process are not recorded; see Trace::evidence.
   std::optional<Place> place;
   uint32_t world = kNoIndex;  // into Trace::worlds
   int32_t rank = -1;          // in its world

@@ -258,7 +258,7 @@ DataDifference FindDifference(const DataRead& deviating, const DataRead& agreein
 
 bool MayDifferInSignsOnly(const DataRead& a, const DataRead& b) {
   if (!IsFloatingPoint(a.type_class) || a.type_class != b.type_class) return false;
-  if (a.piece_kind == ring::DataPieces::kWords) return false;  // all is known: FindDifference()
+  if (a.piece_kind == ring::DataPieces::kWords) return false;  // FindDifference() is exact then
   const uint32_t bits = 8 * PartBytes(a.type_class);
   uint64_t signs = 0;
   for (uint32_t at = bits; at <= 8 * kWordBytes; at += bits) signs |= uint64_t{1} << (at - 1);

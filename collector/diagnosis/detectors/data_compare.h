@@ -13,7 +13,7 @@ namespace rollcall {
 // Bytes of one basic element, and of the parts of a complex number; 1 if unknown.
 uint32_t ElementBytes(TypeClass type_class);
 bool IsFloatingPoint(TypeClass type_class);
-// Whether some of its bytes have no meaning, and may differ.
+// Whether some bytes of an element are padding, which may differ.
 bool HasPadding(TypeClass type_class);
 
 // Whether the same words were read of both buffers, so that equal sums mean equal data.
@@ -23,7 +23,7 @@ bool AreComparable(const DataRead& a, const DataRead& b);
 // elements are more than `ulps` apart, if `has_ulps`.
 DataDifference FindDifference(const DataRead& deviating, const DataRead& agreeing);
 
-// Whether two such reads may differ only in signs, as zeros do.
+// Whether two reads that are comparable and differ may differ only in signs, as 0.0 and -0.0 do.
 bool MayDifferInSignsOnly(const DataRead& a, const DataRead& b);
 
 // The value of an element, as "1.5" or "0x3f"; empty for types that have no such text.

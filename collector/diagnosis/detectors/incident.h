@@ -22,7 +22,7 @@ struct CallDetails {
   // kCalls: no rank's arguments match, not even with its own; each side lists all ranks
   bool everybody = false;
   uint64_t shifted_by = 0;      // kShift: the number of calls that only one side made
-  bool each_time = false;       // kShift: one call, at every place where the others make it
+  bool each_time = false;       // kShift: one call, at every occurrence
   bool extra = false;           // kShift: the deviating side made more, not fewer
   uint64_t showed_at = 0;       // kCalls: later number at which operations differ; 0: `sequence`
   uint64_t matching_until = 0;  // kHashes: the last number with equal hashes
@@ -93,8 +93,8 @@ struct NeighborhoodDetails {
 struct StrayDetails {
   enum class Reason : uint8_t {
     kNone,        // the records do not show which end is wrong
-    kOwnCalls,    // the rank's earlier calls there differ
-    kOtherRanks,  // the calls of other ranks there differ
+    kOwnCalls,    // the rank's earlier calls at this place differ
+    kOtherRanks,  // the other ranks' calls at this place differ
     kUnusedTag,   // no other rank uses the tag, and other ranks use the tag of the other end
     kPartner,     // the other half of the same exchange is with the right rank
     kProbed,      // the receiver had probed for any tag, and found this message
@@ -173,7 +173,7 @@ struct DataDetails {
   // kNonFinite: the value that the first of `deviating` passed, and how it spread.
   FirstNonFinite first;
   size_t members = 0;              // of the communicator
-  std::vector<uint32_t> infected;  // processes whose result of the call has one
+  std::vector<uint32_t> infected;  // processes with one in the call's result
   std::vector<uint32_t> later;     // other communicators that it reached
   bool from_messages = false;      // `deviating` had received messages before
   // Processes that had a NaN or an infinity before. `deviating` may have received it from them by

@@ -118,8 +118,8 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
   // If the beginning of the loop is recorded, the call must begin an iteration.
   const bool beginning_seen = loop.begin > 0 || staying.first == 1;
   if (beginning_seen && (at - loop.begin) % loop.period != 0) return false;
-  // Two equal calls in a row may also be the result of a skipped call. It is a loop if two complete
-  // iterations precede this call, or if this call has followed its predecessor before.
+  // Two equal calls in a row may also be the result of a skipped call. They are a loop if two
+  // complete iterations precede this call, or if this call has followed its predecessor before.
   if (at - loop.begin < 2 * loop.period) {
     bool usual = false;
     for (size_t i = 1; i < at && !usual; ++i) {

@@ -147,7 +147,7 @@ class RoundFinder {
       }
       for (const WaitDependency& dependency :
            analysis_.graph.processes[wait.awaited].dependencies) {
-        if (dependency.node == kNoIndex) continue;  // of a device
+        if (dependency.node == kNoIndex) continue;  // a device's dependency
         const CollectiveNode& node = analysis_.graph.nodes[dependency.node];
         if (analysis_.IsMismatched(node) || Explained(incidents_, node.communicator, node.sequence))
           return true;
@@ -244,14 +244,14 @@ class RoundFinder {
 
   // The messages between two processes, in both directions.
   struct Exchange {
-    Traffic there;  // from the first one
+    Traffic there;  // from the first process to the second
     Traffic back;
 
     bool Any() const { return there.sent + back.sent != 0; }
-    // Whether one of them has received a message of the other.
+    // Whether a process has received a message of the other.
     bool Reached() const { return there.received + back.received != 0; }
-    // Whether each has received, or has posted receives for, all messages of the other, and no
-    // further ones.
+    // Whether each process has received, or has posted receives for, all messages of the other, and
+    // no further messages.
     bool IsEven() const { return Any() && there.IsEven() && back.IsEven(); }
     // Whether the first process has sent at least as many messages as the second has received or
     // posted receives for, and the first expects at least as many as the second has sent.

@@ -78,7 +78,7 @@ void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incide
       if (call == nullptr) continue;
       const uint32_t window = analysis.CommunicatorOf(*call);
       const uint32_t holder = HolderOf(analysis, window, waiting[window]);
-      // One finding for all ranks that wait for the holder, in whichever calls.
+      // All ranks that wait for the holder share one finding, whatever their calls are.
       const Operation operation = holder == kNoIndex ? analysis.Op(*call) : Operation::kNone;
       Incident& incident = by_call[{window, operation}];
       if (holder != kNoIndex) {

@@ -36,8 +36,8 @@ struct DeviceOperation {
   uint32_t receiver = kNoIndex;
   uint64_t nth = 0;               // index among the recorded messages between the two
   const Event* event = nullptr;   // the call of a process that has it open
-  std::vector<uint32_t> first;    // have it open and nothing older
-  std::vector<uint32_t> behind;   // have it queued after something else
+  std::vector<uint32_t> first;    // have it open, and nothing older
+  std::vector<uint32_t> behind;   // have queued it after other work
   std::vector<uint32_t> missing;  // members that have not enqueued it
   std::vector<uint32_t> unknown;  // members whose trace does not show it
   std::vector<uint32_t> done;     // have completed it

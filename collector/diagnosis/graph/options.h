@@ -35,7 +35,7 @@ struct DiagnoseOptions {
   // Note calls with one sequence number that ranks made from different places. Such calls are
   // usually intended.
   bool compare_call_sites = false;
-  // Judge the data that collectives exchanged, as far as the data is on record.
+  // Check the data that collectives exchanged, as far as the data is on record.
   bool judge_data = true;
   // The job was ended because it took longer than this; -1: it was not.
   int64_t time_limit_ns = -1;

@@ -46,11 +46,11 @@ struct AnySourceWait {
   bool other_group = false;  // of an intercommunicator: waiters are not members
 };
 
-// One thing that an open call waits for: exactly one of the first three is set.
+// One dependency of an open call: exactly one of the first three fields is set.
 struct WaitDependency {
   uint32_t node = kNoIndex;        // a CollectiveNode
   uint32_t process = kNoIndex;     // a message: the process that must send or receive it
-  uint32_t any_source = kNoIndex;  // a message: any of these other processes could bring it
+  uint32_t any_source = kNoIndex;  // a message: index into WaitGraph::any_source
   std::vector<uint32_t> relevant;  // node: the missing members that it needs; empty: all
   // The standard requires it. False: buffering or an early return may make it unnecessary.
   bool strict = true;
@@ -59,19 +59,19 @@ struct WaitDependency {
   bool uncounted = false;        // it may have been sent or taken: see Process::channels_lost
   bool polled = false;           // the thread that waits for it polls; it is not inside a call
   bool unanswered = false;       // node: a source that has entered it never sends the data
-  uint32_t unmarked = 0;         // partitions of it that `process` has not marked ready
+  uint32_t unmarked = 0;         // partitions that `process` has not marked ready
 };
 
 struct ProcessView {
   Activity activity = Activity::kRunning;
-  const OpenCall* open = nullptr;   // the innermost call it is inside of
+  const OpenCall* open = nullptr;   // the innermost open call
   const Event* finalize = nullptr;  // of MPI_Finalize
   std::vector<WaitDependency> dependencies;
   bool any = false;  // one of the dependencies suffices
-  // Its wait may end without any other process. It polls and may do something else next, or another
-  // of its threads might act (OtherThreads). See stillness.h.
+  // The wait may end without an action of any other process: the process polls and may do something
+  // else next, or another of its threads might act (OtherThreads). See stillness.h.
   bool weak = false;
-  bool released = false;  // something that it waits for has arrived, or cannot be judged
+  bool released = false;  // a dependency is fulfilled, or cannot be examined
 
   bool WaitsUncounted() const {
     return std::any_of(dependencies.begin(), dependencies.end(),
