@@ -42,8 +42,8 @@ std::optional<CallerKind> KindByName(const SourceFrame& frame) {
   return std::nullopt;
 }
 
-// The first line after `line` at which its function ends the program or throws. With `arm`: a line
-// in that arm. nullptr if there is none.
+// The first line after `line` at which the function of `line` ends the program or throws. With
+// `arm`: a line in that arm. nullptr if there is none.
 const SourceFlow* EndBehind(const SourceBlocks& source, int line, const SourceBlock* arm) {
   const SourceFlow* function = FunctionAround(source.flow, line);
   if (function == nullptr) return nullptr;

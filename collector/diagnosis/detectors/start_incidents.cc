@@ -349,7 +349,8 @@ class StartFinder {
     // It is not known which rank sets the key. If the waiting ranks are a minority, they may wait
     // for all others, or for one of them.
     const bool few = others.size() < incident.agreeing.size();
-    // A minority that waits elsewhere for these ranks did not come here.
+    // If the minority waits elsewhere for the ranks inside, it did not come to the store. The
+    // incident of its wait is a consequence of that.
     if (few && incidents_.size() == 1 && IsBehindIn(most->second, incidents_.front())) {
       incidents_.clear();
     } else if (something_hangs_ || !incidents_.empty()) {
