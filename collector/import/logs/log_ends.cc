@@ -223,10 +223,12 @@ void AddWorker(LogJob* job, const LogFact& fact) {
       AddEnd(job, writer, *report);
     }
   };
-  const bool begins = (fact.rank < 0 || fact.weak) && fact.host.empty() && fact.pid < 0 &&
-                      fact.exit < 0 && fact.signal < 0 && fact.time_ns == kNoTime;
-  if (begins) job->worker = {};
-  job->in_worker |= begins || fact.pid > 0;
+  if (fact.says == Says::kReport) {
+    job->worker = {};
+    job->in_worker = true;
+    return;
+  }
+  job->in_worker |= fact.pid > 0;  // Intel MPI's report begins with the line that has the process
   if (!job->in_worker) return;
   if (fact.rank >= 0 && !fact.weak) job->worker.rank = fact.rank;
   if (fact.pid > 0) job->worker.pid = fact.pid;

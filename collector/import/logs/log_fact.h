@@ -35,7 +35,8 @@ enum class Says : uint8_t {
   kStatement,    // `message`, which stops the job
   kRestarted,    // a launcher starts all ranks again
   kGaveUp,       // an operation timed out, it is not said which
-  kWorker,       // a field of the report on the worker that failed first
+  kReport,       // a report on the worker that failed first begins
+  kWorker,       // a field of this report
   kOutOfMemory,  // the kernel killed a process because of memory
   kJobEnded,     // a user or the batch system ended the job
   kDeviceError,  // its device reported the error `message`, which ends it

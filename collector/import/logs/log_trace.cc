@@ -125,6 +125,7 @@ void LogTraceBuilder::Add(const LogFact& stated) {
     case Says::kMpiError:
       AddMpiEnd(&job_, fact);
       break;
+    case Says::kReport:
     case Says::kWorker:
       AddWorker(&job_, fact);
       break;

@@ -1,0 +1,162 @@
+#include "collector/service/diagnosis_pass.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collector/base/clock.h"
+#include "collector/diagnosis/diagnose.h"
+#include "collector/diagnosis/wording/waiting_set.h"
+#include "collector/service/active_findings.h"
+#include "collector/service/history_need.h"
+
+namespace rollcall::service {
+namespace {
+
+// The tables beside the newest records show what each process does and where it is.
+constexpr uint64_t kBriefRecords = 4;
+// The number of records in all that is requested when the cause may lie further back, or the job is
+// over. A process has two ring buffers.
+constexpr uint64_t kAllRecords = 1 << 18;
+constexpr uint64_t kMinRecords = 64;
+constexpr uint64_t kMaxRecords = 256;
+// In a large job, whole rings of so many processes are read at a time.
+constexpr size_t kMaxWholeRings = 64;
+// Limit of all counts that are requested to compare a call of v-collectives.
+constexpr uint64_t kMaxCountsBytes = uint64_t{256} << 20;
+// Whole rings may show that further rings are needed.
+constexpr int kHistoryRounds = 3;
+
+using Key = std::tuple<VerdictKind, uint32_t, uint64_t, std::vector<int32_t>>;
+std::vector<Key> KeysOf(const Report& report) {
+  std::vector<Key> keys;
+  for (const Finding& finding : report.findings) {
+    keys.emplace_back(finding.kind, finding.communicator, finding.sequence, finding.culprits);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Report DiagnoseRunning(const LiveTrace& live, const ProgressTimes& times, bool time_is_up) {
+  const int64_t stall_after_ns = times.stall_after_ns;
+  DiagnoseOptions diagnose = times.Options();
+  diagnose.time_is_up = time_is_up;
+  Report report = Diagnose(live.trace, diagnose);
+  size_t moving = 0;
+  if (time_is_up && report.no_progress_ns < stall_after_ns) {
+    const std::vector<FindingState> states = FindingStates(live.trace, report, live.observed);
+    std::vector<Finding> idle;
+    for (size_t i = 0; i < states.size(); ++i) {
+      const FindingState& state = states[i];
+      const bool by_time =
+          state.certainty == Certainty::kSuspected &&
+          (state.kind == VerdictKind::kRankStalled || state.kind == VerdictKind::kInitHang);
+      const bool computes = state.computes || !state.cpu_known;
+      if (!by_time || !computes) idle.push_back(std::move(report.findings[i]));
+    }
+    moving += states.size() - idle.size();
+    report.findings = std::move(idle);
+  }
+  moving += std::erase_if(report.findings, [&](const Finding& finding) {
+    // If one of two processes ended and still appears alive, the order of the ends is unknown.
+    const bool torn = live.ended_meanwhile.contains(finding.world);
+    return finding.hangs || finding.idle ? torn || !StoodStill(live.trace, finding)
+                                         : torn && BasisOf(finding.kind) == KindBasis::kFact;
+  });
+  const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
+                                 [](const Finding& finding) { return finding.hangs; });
+  if (moving != 0 && !hangs) report.status = Report::Status::kRunning;
+  return report;
+}
+
+uint64_t DiagnosisPass::Records(Amount amount) const {
+  const size_t processes = std::max<size_t>(1, shared_.state->processes().size());
+  switch (amount) {
+    case Amount::kBrief:
+      return kBriefRecords;
+    case Amount::kMore:
+      return std::clamp(kAllRecords / processes, kMinRecords, kMaxRecords);
+    case Amount::kWhole:
+      break;
+  }
+  return 0;
+}
+
+void DiagnosisPass::Fetch(Amount amount) {
+  rings_ = {.settle = options_.settle, .newest_records = Records(amount)};
+  FetchAgain();
+}
+
+void DiagnosisPass::FetchAgain() {
+  shared_.queries->FetchRings(rings_);
+  Diagnose();
+}
+
+void DiagnosisPass::Diagnose() {
+  shared_.run_task([this] { live_ = {}; });  // a large job leaves no memory for two traces
+  live_ = shared_.builder->Build(options_);
+  collected_ns_ = Now(CLOCK_MONOTONIC);
+  if (name_code_) shared_.queries->Symbolize(&live_.trace);
+  shared_.run_task([this] { report_ = diagnose_(live_); });
+}
+
+void DiagnosisPass::NameCode() {
+  if (std::exchange(name_code_, true)) return;
+  shared_.queries->Symbolize(&live_.trace);
+  shared_.run_task([this] { report_ = diagnose_(live_); });
+}
+
+bool DiagnosisPass::FetchCounts() {
+  // Whole rings include the counts, if there are any.
+  if (!IsLarge(*shared_.state)) return false;
+  // The amount is limited because a healthy job may be in a long call at every diagnosis.
+  if (report_.no_progress_ns < shared_.times->stall_after_ns &&
+      !shared_.agents->MayFetchWhileComputing(Now(CLOCK_MONOTONIC))) {
+    return false;
+  }
+  const CountsNeed need = MissingCounts(live_.trace, kMaxCountsBytes);
+  AgentQueries::Rings wanted{.newest_records = need.newest_records};
+  for (const uint32_t process : need.processes) {
+    if (process >= live_.observed.size()) continue;
+    const uint64_t id = live_.observed[process].id;
+    if (!shared_.queries->FetchedWhole(id)) wanted.processes.insert(id);
+  }
+  if (wanted.processes.empty()) return false;
+  shared_.queries->FetchRings(wanted);
+  return true;
+}
+
+bool DiagnosisPass::FetchHistory() {
+  AgentQueries::Rings wanted = rings_;
+  wanted.newest_records = 0;
+  if (!IsLarge(*shared_.state)) {
+    if (shared_.queries->newest_records() == 0 || report_.findings.empty()) return false;
+  } else {
+    for (const uint32_t process : SelectForWholeHistory(live_.trace, report_, kMaxWholeRings)) {
+      if (process >= live_.observed.size()) continue;
+      const uint64_t id = live_.observed[process].id;
+      if (!shared_.queries->FetchedWhole(id)) wanted.processes.insert(id);
+    }
+    if (wanted.processes.empty()) return false;
+  }
+  shared_.queries->FetchRings(wanted);
+  return true;
+}
+
+void DiagnosisPass::AddHistory(bool name_code) {
+  const auto diagnose = [&] {
+    name_code_ |= name_code;
+    Diagnose();
+  };
+  if (FetchCounts()) diagnose();
+  for (int round = 0; round < kHistoryRounds; ++round) {
+    const std::vector<Key> before = KeysOf(report_);
+    if (!FetchHistory()) return;
+    diagnose();
+    if (!report_.findings.empty() && KeysOf(report_) == before) return;
+  }
+}
+
+}  // namespace rollcall::service
