@@ -14,7 +14,7 @@ namespace {
 
 // Clocks of ranks, agents and collector differ by microseconds. A diagnosis for a threshold is
 // therefore made slightly after the threshold.
-constexpr int64_t kBehindNs = 50'000'000;
+constexpr int64_t kAfterThresholdNs = 50'000'000;
 // Evidence that may change without a record is examined this often.
 constexpr int64_t kAgainNs = 5'000'000'000;
 
@@ -106,7 +106,7 @@ ActiveFindings::ReportDelta ActiveFindings::Report(const std::vector<FindingStat
     ActiveFinding& active = found->second;
     active.newest = state;
     active.seen_ns = now_ns;
-    const bool known = state.idle && !said_idle_.insert(state.key).second;
+    const bool known = state.idle && !reported_idle_.insert(state.key).second;
     if (is_new && known) {
       active.best = state.certainty;
       news = std::max(news, ReportDelta::kMoreRanks);
@@ -165,10 +165,10 @@ int64_t ActiveFindings::NextDiagnosisNs() const {
   for (const auto& [key, active] : active_) {
     const FindingState& state = active.newest;
     if (!state.hangs && !state.idle) continue;
-    const int64_t still_ns = diagnosed_ns_ - kBehindNs - state.still_since_ns;
+    const int64_t still_ns = diagnosed_ns_ - kAfterThresholdNs - state.still_since_ns;
     const int64_t threshold_ns = times_.Next(still_ns);
     if (threshold_ns == INT64_MAX) continue;
-    next_ns = std::min(next_ns, state.still_since_ns + threshold_ns + kBehindNs);
+    next_ns = std::min(next_ns, state.still_since_ns + threshold_ns + kAfterThresholdNs);
     // The certainty of a finding that rests on polls may rise later than the time since the last
     // record suggests: the polls were not tight at first, or the thread waited for a processor.
     const bool rises = state.hangs && state.certainty == Certainty::kSuspected;

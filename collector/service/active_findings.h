@@ -118,8 +118,8 @@ class ActiveFindings {
 
   const ProgressTimes times_;
   std::map<std::string, ActiveFinding> active_;
-  std::set<std::string> said_idle_;  // keys
-  int64_t diagnosed_ns_ = 0;         // the newest diagnosis
+  std::set<std::string> reported_idle_;  // keys
+  int64_t diagnosed_ns_ = 0;             // the newest diagnosis
 };
 
 }  // namespace rollcall::service

@@ -25,7 +25,7 @@ constexpr uint64_t kRecordsBesides = 4;
 constexpr uint64_t kMaxCallsLater = 4;
 
 // The call path of the open call.
-uint32_t CurrentEvent(const Process& process) {
+uint32_t CurrentCallPath(const Process& process) {
   return process.open_calls.empty() ? kNoIndex : process.open_calls.front().event.call_path;
 }
 
@@ -66,15 +66,16 @@ std::vector<uint32_t> Representatives(const Trace& trace, const Communicator& co
     const Process& process = trace.processes[member.process];
     const Checkpoint last = LastCheckpoint(member).value_or(Checkpoint{});
     const bool alive = process.end.how == ProcessEnd::How::kAlive;
-    classes.Add({member.entered, last.semantic_hash, last.path_hash, CurrentEvent(process), alive},
-                member.process);
+    classes.Add(
+        {member.entered, last.semantic_hash, last.path_hash, CurrentCallPath(process), alive},
+        member.process);
   }
   return classes.Representatives();
 }
 
 // Whether one of the processes has not made the newest call of the communicator.
-bool IsBehind(const Trace& trace, const Communicator& communicator,
-              const std::set<uint32_t>& processes) {
+bool Lags(const Trace& trace, const Communicator& communicator,
+          const std::set<uint32_t>& processes) {
   uint64_t newest = 0;
   uint64_t oldest = ~uint64_t{0};
   for (const uint32_t index : communicator.members) {
@@ -160,7 +161,7 @@ std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& repor
   // have made it. The comparison shows why the process has not made the call.
   const std::set<uint32_t> named = chosen;
   for (const Communicator& communicator : trace.communicators) {
-    if (!IsBehind(trace, communicator, named)) continue;
+    if (!Lags(trace, communicator, named)) continue;
     std::vector<uint32_t> processes = Representatives(trace, communicator);
     if (processes.size() > kMaxClasses) processes.resize(kMaxClasses);
     add(processes);
@@ -168,7 +169,7 @@ std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& repor
   // A process that waits at another place may be part of the hang.
   Classes<uint32_t> places;
   for (uint32_t p = 0; p < trace.processes.size(); ++p)
-    places.Add(CurrentEvent(trace.processes[p]), p);
+    places.Add(CurrentCallPath(trace.processes[p]), p);
   add(places.Representatives());
   return chosen;
 }

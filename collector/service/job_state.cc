@@ -241,27 +241,4 @@ Suspicion JobState::Check(int64_t now_ns) const {
   return found;
 }
 
-bool DiagnosisThrottle::MayRun(const Suspicion& suspicion, int64_t now_ns) const {
-  if (suspicion.reason == Reason::kNone) return false;
-  if (cost_ns_ < 0) return true;
-  const int64_t since_ns = now_ns - ended_ns_;
-  if (Repeats(suspicion)) return since_ns >= gap_ns_;
-  const bool others_compute =
-      suspicion.reason == Reason::kSomeWait || suspicion.reason == Reason::kMismatch;
-  if (!others_compute) return since_ns >= (suspicion.reason == reason_ ? kMinGapNs : 0);
-  return since_ns >= std::clamp(cost_ns_ * kCostFactor, kMinGapNs, kMaxCostGapNs);
-}
-
-void DiagnosisThrottle::Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns,
-                            int64_t end_ns) {
-  const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
-  gap_ns_ = again ? std::min(gap_ns_ * 2, kMaxGapNs) : kMinGapNs;
-  // A verdict stands until a process moves, but other problems may be found later.
-  if (outcome == Outcome::kVerdict) gap_ns_ = kMaxGapNs;
-  fingerprint_ = suspicion.fingerprint;
-  reason_ = suspicion.reason;
-  ended_ns_ = end_ns;
-  cost_ns_ = end_ns - begin_ns;
-}
-
 }  // namespace rollcall::service

@@ -2,7 +2,7 @@
 // suspicious. A pure state machine: time is an argument, and nothing is sent from here. A suspicion
 // is cheap and may be false: it costs a snapshot and a diagnosis, and only the diagnosis is
 // reported. Slowness is not a hang, so a diagnosis without a finding delays the next one
-// (DiagnosisThrottle).
+// (DiagnosisSchedule).
 #ifndef ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_JOB_STATE_H_
 
@@ -150,32 +150,6 @@ class JobState {
   uint64_t mismatches_ = 0;  // fingerprint of the mismatches found; 0 if none
   std::atomic<bool> ever_started_ = false;
   std::atomic<int64_t> inside_start_ = 0;  // processes with Process::inside_start
-};
-
-// Decides when to diagnose again. While some ranks compute, diagnoses take at most a tenth of the
-// time. When all ranks wait, there is no rank to disturb. A state without a verdict is diagnosed
-// more and more rarely, unless the verdict is known and only its time has not come.
-class DiagnosisThrottle {
- public:
-  // The result of a diagnosis.
-  enum class Outcome : uint8_t { kNothing, kPending, kVerdict };
-  bool MayRun(const Suspicion& suspicion, int64_t now_ns) const;
-  // The last diagnosis had this state.
-  bool Repeats(const Suspicion& suspicion) const {
-    return cost_ns_ >= 0 && suspicion.fingerprint == fingerprint_ && suspicion.reason == reason_;
-  }
-  void Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns, int64_t end_ns);
-
- private:
-  static constexpr int64_t kMinGapNs = 200'000'000;
-  static constexpr int64_t kMaxGapNs = 30'000'000'000;
-  static constexpr int64_t kCostFactor = 10;
-  static constexpr int64_t kMaxCostGapNs = 10'000'000'000;
-  uint64_t fingerprint_ = 0;
-  Reason reason_ = Reason::kNone;
-  int64_t ended_ns_ = 0;
-  int64_t cost_ns_ = -1;  // of the last diagnosis; -1: none yet
-  int64_t gap_ns_ = kMinGapNs;
 };
 
 }  // namespace rollcall::service

@@ -194,7 +194,7 @@ void Listener::Run() {
       if (entries[1 + sockets_.size() + i].revents != 0) CheckFirstBytes(&silent_[i]);
     }
     const int64_t now = Now(CLOCK_MONOTONIC);
-    HandOverThoseThatMay(now);
+    HandOverReady(now);
     std::erase_if(silent_, [&](const Silent& connection) {
       return !connection.fd || connection.until_ns <= now;
     });
@@ -281,7 +281,7 @@ bool Listener::HasPlace(Protocol protocol, int64_t now_ns) {
   return true;
 }
 
-void Listener::HandOverThoseThatMay(int64_t now_ns) {
+void Listener::HandOverReady(int64_t now_ns) {
   std::vector<Silent*> may;
   {
     const std::lock_guard lock(mutex_);

@@ -77,7 +77,7 @@ class Listener {
   // sent their first bytes: call this before a connection is closed as silent.
   static void CheckFirstBytes(Silent* connection);
   std::deque<Silent>::iterator OldestSilent();
-  void HandOverThoseThatMay(int64_t now_ns);
+  void HandOverReady(int64_t now_ns);
   bool HasPlace(Protocol protocol, int64_t now_ns);  // mutex held
   void NoteLimitOnce(uint64_t limit);
   int TimeoutMs();

@@ -78,7 +78,7 @@ void Metrics::AppendCollector(const JobState& state, const MonitorState& now,
   AppendOne("rollcall_relayed_agents", "gauge", "Connected agents that attach to an aggregator.",
             now.relayed_agents, text);
   AppendOne("rollcall_processes", "gauge",
-            "Processes that the collector knows, including those that ended.",
+            "Processes known to the collector, including those that ended.",
             state.processes().size(), text);
   AppendOne("rollcall_suspected", "gauge", "1 if the newest digests look like a hang.",
             now.suspected ? 1 : 0, text);

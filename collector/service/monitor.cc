@@ -4,40 +4,21 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 #include "collector/base/clock.h"
 #include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
-#include "collector/diagnosis/wording/waiting_set.h"
-#include "collector/service/history_need.h"
 #include "collector/service/report_delay.h"
 
 namespace rollcall::service {
 namespace {
 
-constexpr int64_t kTickNs = 25'000'000;
-// Checking the digests takes at most a fiftieth of the time.
-constexpr int64_t kCheckCostFactor = 50;
-constexpr int kLastLooks = 3;
+constexpr int kFinalAttempts = 3;
 // Limits of the problems that agents report.
 constexpr size_t kMaxProblems = 16;
 constexpr size_t kMaxProblemBytes = 512;
 constexpr size_t kMaxAddressBytes = 256;
-// In jobs of up to this many processes, whole rings are read.
-constexpr size_t kWholeProcesses = 64;
-// In larger jobs, the tables beside the newest records show what each process does and where it is.
-constexpr uint64_t kBriefRecords = 4;
-// Limit of all counts that are requested to compare a call of v-collectives.
-constexpr uint64_t kMaxCountsBytes = uint64_t{256} << 20;
-// Whole rings may show that further rings are needed.
-constexpr int kHistoryRounds = 3;
-// The number of records in all that is requested when the cause may lie further back, or the job is
-// over. A process has two ring buffers.
-constexpr uint64_t kFirstRecords = 1 << 18;
-constexpr uint64_t kMinRecords = 64;
-constexpr uint64_t kMaxRecords = 256;
 
 int64_t Monotonic() { return Now(CLOCK_MONOTONIC); }
 
@@ -60,6 +41,25 @@ bool RecordsCalls(const Trace& trace) {
                                       return communicator.created_by == Operation::kC10dRendezvous;
                                     });
   return !trace.processes.empty() && !only_met;
+}
+
+// The live processes that a report calls stalled.
+std::vector<uint64_t> CalledStalled(const JobState& state, const Trace& trace,
+                                    const Report& report) {
+  std::vector<uint64_t> ids;
+  for (const Finding& finding : report.findings) {
+    const bool stalled =
+        finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang;
+    if (!stalled || finding.world >= trace.worlds.size()) continue;
+    for (const auto& [id, process] : state.processes()) {
+      if (!process.ended && process.job_key == trace.worlds[finding.world].job_key &&
+          std::binary_search(finding.culprits.begin(), finding.culprits.end(),
+                             process.world_rank)) {
+        ids.push_back(id);
+      }
+    }
+  }
+  return ids;
 }
 
 }  // namespace
@@ -126,10 +126,10 @@ Monitor::Final Monitor::Finish(const FinalPass& pass) {
 
 void Monitor::Run() {
   for (;;) {
-    HandleEvents(Monotonic() + kTickNs,
+    HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs,
                  [this] { return stop_ || (finish_requested_ && !finished_); });
-    const bool due = Monotonic() - checked_ns_ >= check_gap_ns_;
-    if (due && std::exchange(unchecked_, false)) {
+    const bool due = schedule_.CheckIsDue(Monotonic());
+    if (due && schedule_.TakeEvents()) {
       WithdrawVoid([this](uint64_t id) { return MovementOf(id); });
     }
     std::function<void()> after_diagnosis;
@@ -151,19 +151,18 @@ void Monitor::Run() {
     // connection drops pending answers.
     SendOrders();
     RemoveLostAgents();
-    const int64_t now = checked_ns_ = Monotonic();
+    const int64_t now = Monotonic();
     const Suspicion suspicion = state_.Check(now);
     suspected_ = suspicion.reason;
     if (suspicion.reason == Reason::kNone) unreported_.clear();
-    // The cost of a check depends on the number of processes, even if few of them have sent a
-    // digest.
-    check_gap_ns_ = std::max(kTickNs, kCheckCostFactor * (Monotonic() - now));
-    LookEarly(suspicion.slow);
+    schedule_.Checked(now, Monotonic());
+    ExamineEarly(suspicion.slow);
     PublishMetrics(suspicion, now);
-    const bool requested =
-        after_diagnosis || withdrawn_ || now >= active_findings_.NextDiagnosisNs();
-    if (requested || throttle_.MayRun(suspicion, now)) {
-      RunDiagnosis(suspicion, requested, after_diagnosis != nullptr);
+    using Cause = DiagnosisSchedule::Cause;
+    const Cause cause = schedule_.Next(suspicion, after_diagnosis != nullptr,
+                                       active_findings_.NextDiagnosisNs(), now);
+    if (cause != Cause::kNone) {
+      RunDiagnosis(suspicion, cause == Cause::kRequest, after_diagnosis != nullptr);
     }
     if (after_diagnosis) after_diagnosis();
     AnswerWatchers();
@@ -208,7 +207,7 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
       HandleMessage(event.agent, agent, event.message);
     }
   }
-  unchecked_ |= !events.empty();
+  if (!events.empty()) schedule_.OnEvents();
   // The state is published here so that watchers see the job move during a long diagnosis.
   if (const int64_t now = Monotonic(); watchers_.IsDue(now)) PublishState(now, nullptr);
 }
@@ -216,7 +215,7 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
 void Monitor::RunTask(const std::function<void()>& task) {
   tasks_.Start(task);
   const auto done = [this] { return tasks_.done(); };
-  while (!done()) HandleEvents(Monotonic() + kTickNs, done);
+  while (!done()) HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs, done);
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
@@ -304,71 +303,13 @@ void Monitor::RemoveLostAgents() {
   }
 }
 
-uint64_t Monitor::MoreRecords() const {
-  return std::clamp(kFirstRecords / std::max<size_t>(1, state_.processes().size()), kMinRecords,
-                    kMaxRecords);
-}
-
-bool Monitor::IsLarge() const { return state_.processes().size() > kWholeProcesses; }
-
-uint64_t Monitor::FirstRecords(Reason reason) const {
-  if (IsLarge()) return kBriefRecords;
-  return reason == Reason::kSomeWait ? MoreRecords() : 0;
-}
-
-bool Monitor::FetchCounts(const LiveTrace& live, const Report& report) {
-  // Whole rings include the counts, if there are any.
-  if (!IsLarge()) return false;
-  // The amount is limited because a healthy job may be in a long call at every diagnosis.
-  if (report.no_progress_ns < options_.times.stall_after_ns &&
-      !agents_.MayFetchWhileComputing(Monotonic())) {
-    return false;
-  }
-  const CountsNeed need = MissingCounts(live.trace, kMaxCountsBytes);
-  AgentQueries::Rings wanted{.newest_records = need.newest_records};
-  for (const uint32_t process : need.processes) {
-    if (process >= live.observed.size()) continue;
-    const uint64_t id = live.observed[process].id;
-    if (!queries_.FetchedWhole(id)) wanted.processes.insert(id);
-  }
-  if (wanted.processes.empty()) return false;
-  queries_.FetchRings(wanted);
-  return true;
-}
-
-bool Monitor::FetchHistory(const LiveTrace& live, const Report& report, AgentQueries::Rings first) {
-  first.newest_records = 0;
-  if (!IsLarge()) {
-    if (queries_.newest_records() == 0 || report.findings.empty()) return false;
-  } else {
-    for (const uint32_t process : SelectForWholeHistory(live.trace, report, kWholeProcesses)) {
-      if (process >= live.observed.size()) continue;
-      const uint64_t id = live.observed[process].id;
-      if (!queries_.FetchedWhole(id)) first.processes.insert(id);
-    }
-    if (first.processes.empty()) return false;
-  }
-  queries_.FetchRings(first);
-  return true;
-}
-
-void Monitor::DiagnoseWithHistory(const LiveTrace* live, const Report* report,
-                                  const AgentQueries::Rings& first,
-                                  const std::function<void()>& diagnose) {
-  const auto said = [&] {
-    std::vector<std::tuple<VerdictKind, uint32_t, uint64_t, std::vector<int32_t>>> findings;
-    for (const Finding& finding : report->findings) {
-      findings.emplace_back(finding.kind, finding.communicator, finding.sequence, finding.culprits);
-    }
-    return findings;
-  };
-  if (FetchCounts(*live, *report)) diagnose();
-  for (int round = 0; round < kHistoryRounds; ++round) {
-    const auto before = said();
-    if (!FetchHistory(*live, *report, first)) return;
-    diagnose();
-    if (!report->findings.empty() && said() == before) return;
-  }
+DiagnosisPass::Shared Monitor::SharedByPasses() {
+  return {.agents = &agents_,
+          .state = &state_,
+          .queries = &queries_,
+          .builder = &live_trace_builder_,
+          .run_task = [this](const std::function<void()>& task) { RunTask(task); },
+          .times = &options_.times};
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
@@ -381,164 +322,88 @@ void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t 
   if (interrupted_ || active_findings_.empty()) return;
   const Withdrawal withdrawal = active_findings_.Withdraw(moved);
   if (withdrawal.keys.empty()) return;
-  withdrawn_ = true;
+  schedule_.OnWithdrawal();
   if (options_.on_withdrawal) options_.on_withdrawal(withdrawal);
 }
 
-Report Monitor::DiagnoseLive(const LiveTrace& live, bool time_is_up) const {
-  const int64_t stall_after_ns = options_.times.stall_after_ns;
-  DiagnoseOptions diagnose = options_.times.Options();
-  diagnose.time_is_up = time_is_up;
-  Report report = Diagnose(live.trace, diagnose);
-  size_t moving = 0;
-  if (time_is_up && report.no_progress_ns < stall_after_ns) {
-    const std::vector<FindingState> states = FindingStates(live.trace, report, live.observed);
-    std::vector<Finding> idle;
-    for (size_t i = 0; i < states.size(); ++i) {
-      const FindingState& state = states[i];
-      const bool by_time =
-          state.certainty == Certainty::kSuspected &&
-          (state.kind == VerdictKind::kRankStalled || state.kind == VerdictKind::kInitHang);
-      const bool computes = state.computes || !state.cpu_known;
-      if (!by_time || !computes) idle.push_back(std::move(report.findings[i]));
-    }
-    moving += states.size() - idle.size();
-    report.findings = std::move(idle);
-  }
-  moving += std::erase_if(report.findings, [&](const Finding& finding) {
-    // If one of two processes ended and still appears alive, the order of the ends is unknown.
-    const bool torn = live.ended_meanwhile.contains(finding.world);
-    return finding.hangs || finding.idle ? torn || !StoodStill(live.trace, finding)
-                                         : torn && BasisOf(finding.kind) == KindBasis::kFact;
-  });
-  const bool hangs = std::any_of(report.findings.begin(), report.findings.end(),
-                                 [](const Finding& finding) { return finding.hangs; });
-  if (moving != 0 && !hangs) report.status = Report::Status::kRunning;
-  return report;
-}
-
-std::vector<uint64_t> Monitor::CalledStalled(const Trace& trace, const Report& report) const {
-  std::vector<uint64_t> ids;
-  for (const Finding& finding : report.findings) {
-    const bool stalled =
-        finding.kind == VerdictKind::kRankStalled || finding.kind == VerdictKind::kInitHang;
-    if (!stalled || finding.world >= trace.worlds.size()) continue;
-    for (const auto& [id, process] : state_.processes()) {
-      if (!process.ended && process.job_key == trace.worlds[finding.world].job_key &&
-          std::binary_search(finding.culprits.begin(), finding.culprits.end(),
-                             process.world_rank)) {
-        ids.push_back(id);
-      }
-    }
-  }
-  return ids;
-}
-
-void Monitor::LookEarly(const std::vector<uint64_t>& slow) {
+void Monitor::ExamineEarly(const std::vector<uint64_t>& slow) {
   // Only a few ranks of a job act as servers. If many ranks are slow, they compute.
   if (!options_.live_stacks || slow.size() > AgentQueries::kMaxStacks) return;
   std::vector<uint64_t> unseen;
   for (const uint64_t id : slow) {
     const uint64_t activity = state_.processes().at(id).activity;
-    const auto [looked, is_first] = looked_early_.try_emplace(id, activity);
-    if (is_first || std::exchange(looked->second, activity) != activity) unseen.push_back(id);
+    const auto [examined, is_first] = examined_early_.try_emplace(id, activity);
+    if (is_first || std::exchange(examined->second, activity) != activity) unseen.push_back(id);
   }
   if (!unseen.empty()) queries_.FetchStacks(unseen, /*wait_only=*/true);
 }
 
 void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up) {
+  using Amount = DiagnosisPass::Amount;
+  using Outcome = DiagnosisSchedule::Outcome;
   const int64_t begin = Monotonic();
+  const auto ran = [&](Outcome outcome) { schedule_.Ran(suspicion, outcome, begin, Monotonic()); };
   if (suspicion.reason == Reason::kSomeWait && !requested &&
       !agents_.MayFetchWhileComputing(begin)) {
-    throttle_.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, begin, Monotonic());
-    return;
+    return ran(Outcome::kNothing);
   }
   if (options_.live_stacks && !suspicion.stalled.empty()) queries_.FetchStacks(suspicion.stalled);
-  AgentQueries::Rings first{.newest_records = FirstRecords(suspicion.reason)};
-  LiveTrace live;
-  Report report;
-  int64_t collected = 0;
-  bool named = false;  // the code in the live trace is to be symbolized
-  const auto diagnose = [&] {
-    RunTask([&live] { live = {}; });  // a large job leaves no memory for two traces
-    live = live_trace_builder_.Build({});
-    collected = Monotonic();
-    if (named) queries_.Symbolize(&live.trace);
-    RunTask([&] { report = DiagnoseLive(live, time_is_up); });
+  DiagnosisPass pass(SharedByPasses(), {}, [this, time_is_up](const LiveTrace& live) {
+    return DiagnoseRunning(live, options_.times, time_is_up);
+  });
+  const auto reportable = [&] {
+    return IsReportable(pass.report(), options_.times.stall_after_ns);
   };
-  const auto fetch_and_diagnose = [&] {
-    queries_.FetchRings(first);
-    diagnose();
-  };
-  fetch_and_diagnose();
-  LearnNames(live.trace);
+  const bool large = IsLarge(state_);
+  const bool some_wait = suspicion.reason == Reason::kSomeWait;
+  pass.Fetch(large ? Amount::kBrief : some_wait ? Amount::kMore : Amount::kWhole);
+  LearnNames(pass.live().trace);
   // Ranks that continue may have made so many calls that the mismatched call is no longer among the
   // records.
-  if (suspicion.reason == Reason::kMismatch && IsLarge() &&
-      !IsReportable(report, options_.times.stall_after_ns)) {
-    first.newest_records = MoreRecords();
-    fetch_and_diagnose();
-  }
+  if (suspicion.reason == Reason::kMismatch && large && !reportable()) pass.Fetch(Amount::kMore);
   // The rings are newer than the digests: a rank may have passed the threshold in between.
   if (options_.live_stacks && suspicion.stalled.empty()) {
-    const std::vector<uint64_t> stalled = CalledStalled(live.trace, report);
+    const std::vector<uint64_t> stalled = CalledStalled(state_, pass.live().trace, pass.report());
     if (!stalled.empty()) {
       queries_.FetchStacks(stalled);
-      fetch_and_diagnose();
+      pass.FetchAgain();
     }
   }
   // No rank computes and nothing was found: the diagnosis may need older calls.
   const bool all_stand =
       (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
-      throttle_.Repeats(suspicion);
-  const bool worth = all_stand || IsReportable(report, options_.times.stall_after_ns);
-  const auto diagnose_named = [&] {
-    named = true;
-    diagnose();
-  };
-  if (worth) DiagnoseWithHistory(&live, &report, first, diagnose_named);
+      schedule_.Repeats(suspicion);
+  if (all_stand || reportable()) pass.AddHistory(/*name_code=*/true);
   if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
-  const bool fruitful = IsReportable(report, options_.times.stall_after_ns);
-  const int64_t delay = fruitful && !requested
-                            ? ReportDelay(live.trace, report, begin - agents_.last_joined_ns())
-                            : 0;
-  if (delay == 0) {
-    delayed_since_ns_ = 0;
-  } else {
-    if (delayed_since_ns_ == 0) delayed_since_ns_ = begin;
-    if (begin - delayed_since_ns_ < delay) {
-      unreported_ = report.findings;
-      throttle_.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, begin, Monotonic());
-      return;
-    }
+  const bool is_verdict = reportable();
+  const int64_t delay = is_verdict && !requested ? ReportDelay(pass.live().trace, pass.report(),
+                                                               begin - agents_.last_joined_ns())
+                                                 : 0;
+  if (!schedule_.MayPublish(delay, begin)) {
+    unreported_ = pass.report().findings;
+    return ran(Outcome::kPending);
   }
-  if (fruitful) {
-    NotifyAgents(report, collected);
+  if (is_verdict) {
+    NotifyAgents(pass.report(), pass.collected_ns());
     // The environments are requested early, because the reader of the verdict may end the job.
     if (options_.evidence.write) queries_.RequestEnvironments();
-    if (!named) {
-      // Symbolized only now: reading debug information takes far longer than everything else here.
-      queries_.Symbolize(&live.trace);
-      RunTask([&] { report = DiagnoseLive(live, time_is_up); });
-    }
+    pass.NameCode();
   }
-  if (suspicion.reason == Reason::kMismatch && !fruitful) state_.ClearMismatches();
-  unreported_ = fruitful ? std::vector<Finding>() : report.findings;
-  ReportChanges(&live, report, fruitful, begin);
+  if (suspicion.reason == Reason::kMismatch && !is_verdict) state_.ClearMismatches();
+  unreported_ = is_verdict ? std::vector<Finding>() : pass.report().findings;
+  ReportChanges(&pass.live(), pass.report(), is_verdict, begin);
   queries_.rings()->Clear();
-  ActIfDue(report);
-  using Outcome = DiagnosisThrottle::Outcome;
-  throttle_.Ran(suspicion, fruitful ? Outcome::kVerdict : Outcome::kNothing, begin, Monotonic());
+  ActIfDue(pass.report());
+  ran(is_verdict ? Outcome::kVerdict : Outcome::kNothing);
 }
 
-void Monitor::ReportChanges(LiveTrace* live, const Report& report, bool fruitful,
+void Monitor::ReportChanges(LiveTrace* live, const Report& report, bool is_verdict,
                             int64_t begin_ns) {
   using ReportDelta = ActiveFindings::ReportDelta;
   const ReportDelta news = active_findings_.Report(
-      fruitful ? FindingStates(live->trace, report, live->observed) : std::vector<FindingState>{},
+      is_verdict ? FindingStates(live->trace, report, live->observed) : std::vector<FindingState>{},
       begin_ns);
-  const bool changed = news == ReportDelta::kMoreRanks || withdrawn_;
-  withdrawn_ = false;
+  const bool changed = schedule_.TakeWithdrawal() || news == ReportDelta::kMoreRanks;
   if (news == ReportDelta::kNew) {
     if (options_.on_report) options_.on_report(live->trace, report);
   } else if (changed && options_.on_update) {
@@ -619,28 +484,20 @@ void Monitor::FinishNow() {
                                            .time_is_up = diagnose.time_limit_ns >= 0};
   if (final_pass_.await_agent) queries_.WaitForAgent();
   if (options_.evidence.write) queries_.RequestEnvironments();
-  LiveTrace live;
-  Final final;
-  const auto build_and_diagnose = [&] {
-    live = {};
-    live = live_trace_builder_.Build(ended);
-    RunTask([&] { final.report = Diagnose(live.trace, diagnose); });
-  };
-  const AgentQueries::Rings first{.settle = true, .newest_records = IsLarge() ? MoreRecords() : 0};
+  DiagnosisPass pass(SharedByPasses(), ended,
+                     [&diagnose](const LiveTrace& live) { return Diagnose(live.trace, diagnose); });
   // The agents' last messages precede their snapshots. If ranks outlive their launcher for longer
   // than the agents wait, they may end while snapshots are taken.
-  for (int i = 0; i < kLastLooks; ++i) {
-    queries_.FetchRings(first);
-    build_and_diagnose();
-    if (IsLarge() && !final.report.findings.empty()) {
-      DiagnoseWithHistory(&live, &final.report, first, build_and_diagnose);
-    }
-    if (live.ended_meanwhile.empty() || !queries_.rings()->complete()) break;
+  for (int i = 0; i < kFinalAttempts; ++i) {
+    using Amount = DiagnosisPass::Amount;
+    pass.Fetch(IsLarge(state_) ? Amount::kMore : Amount::kWhole);
+    if (IsLarge(state_) && !pass.report().findings.empty()) pass.AddHistory(/*name_code=*/false);
+    if (pass.live().ended_meanwhile.empty() || !queries_.rings()->complete()) break;
   }
-  if (final_pass_.name_code || !EndedWell(final.report)) {
-    queries_.Symbolize(&live.trace);
-    final.report = Diagnose(live.trace, diagnose);
-  }
+  if (final_pass_.name_code || !EndedWell(pass.report())) pass.NameCode();
+  LiveTrace& live = pass.live();
+  Final final;
+  final.report = std::move(pass.report());
   // A finding that the time is up is not a finding about ranks.
   const std::vector<Finding>& findings = final.report.findings;
   const bool found = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {

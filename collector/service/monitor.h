@@ -27,6 +27,8 @@
 #include "collector/service/agent_queries.h"
 #include "collector/service/agent_table.h"
 #include "collector/service/aggregator_tree.h"
+#include "collector/service/diagnosis_pass.h"
+#include "collector/service/diagnosis_schedule.h"
 #include "collector/service/job_pace.h"
 #include "collector/service/job_state.h"
 #include "collector/service/live_trace.h"
@@ -159,12 +161,9 @@ class Monitor : public AgentHandler {
   // Asks once, ahead of the threshold, whether processes that may become stalled wait for the world
   // outside the job. A server may be working on a request when the threshold is reached; the early
   // answer shows that it has not stood still all the time.
-  void LookEarly(const std::vector<uint64_t>& slow);
+  void ExamineEarly(const std::vector<uint64_t>& slow);
   // `requested`: the diagnosis was requested independently of the digests, and must not be delayed.
   void RunDiagnosis(const Suspicion& suspicion, bool requested, bool time_is_up);
-  // The diagnosis of a running job, without findings about processes that were not quiet in two
-  // samples, and without findings that rest on snapshots of two moments.
-  Report DiagnoseLive(const LiveTrace& live, bool time_is_up) const;
   void WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved);
   std::optional<Movement> MovementOf(uint64_t id) const;
   // As MovementOf(), for a job that is over.
@@ -178,25 +177,10 @@ class Monitor : public AgentHandler {
   std::string Answer(const rpc::Question& question);
   std::string AnswerOnRank(const rpc::Question& question);
   void LearnNames(const Trace& trace);
-  // The live processes that a report calls stalled.
-  std::vector<uint64_t> CalledStalled(const Trace& trace, const Report& report) const;
-  // Whether the job has too many processes to read whole rings of all of them.
-  bool IsLarge() const;
-  // The number of newest records of each ring buffer that is requested first; 0: all.
-  uint64_t FirstRecords(Reason reason) const;
-  // The number that is requested when the cause may lie further back.
-  uint64_t MoreRecords() const;
-  // Fetches the counts that are needed to compare a call. False if none are missing.
-  bool FetchCounts(const LiveTrace& live, const Report& report);
-  // Fetches the whole rings that may add to the findings. False if there are none left to fetch.
-  bool FetchHistory(const LiveTrace& live, const Report& report, AgentQueries::Rings first);
-  // Repeats FetchHistory() until the findings do not change. `diagnose` makes a new live trace and
-  // report.
-  void DiagnoseWithHistory(const LiveTrace* live, const Report* report,
-                           const AgentQueries::Rings& first, const std::function<void()>& diagnose);
-  // Reports what is new in the live trace, which may be empty afterwards. `fruitful`: the report is
-  // worth reporting.
-  void ReportChanges(LiveTrace* live, const Report& report, bool fruitful, int64_t begin_ns);
+  // Reports what is new in the live trace, which may be empty afterwards. `is_verdict`: the
+  // report is reportable.
+  void ReportChanges(LiveTrace* live, const Report& report, bool is_verdict, int64_t begin_ns);
+  DiagnosisPass::Shared SharedByPasses();
   // Fetches the part of the job's rings that the live trace of a report lacks, and then forgets all
   // rings. `options` are the options of that live trace.
   collect::Evidence CollectEvidence(LiveTraceBuilder::Options options);
@@ -230,16 +214,11 @@ class Monitor : public AgentHandler {
   CommunicatorNames names_;           // of communicators in the traces so far
   std::vector<Finding> unreported_;   // of the newest diagnosis
   WatchDesk watchers_;
-  DiagnosisThrottle throttle_;
-  std::unordered_map<uint64_t, uint64_t> looked_early_;  // by id: the activity at that time
+  DiagnosisSchedule schedule_;
+  std::unordered_map<uint64_t, uint64_t> examined_early_;  // by id: the activity at that time
   AgentQueries queries_;
   LiveTraceBuilder live_trace_builder_;
   ActiveFindings active_findings_;
-  int64_t checked_ns_ = 0;
-  int64_t check_gap_ns_ = 0;      // until the next Check()
-  bool unchecked_ = false;        // events have arrived since
-  bool withdrawn_ = false;        // since the newest diagnosis
-  int64_t delayed_since_ns_ = 0;  // when a report began to wait for further ranks; 0: it does not
   TaskThread tasks_;
   std::thread thread_;
 };

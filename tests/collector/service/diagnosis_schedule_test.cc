@@ -18,9 +18,8 @@ constexpr int64_t kMs = 1'000'000;
 const std::map<std::string, Reason> kReasons = {
     {"calm", Reason::kNone},   {"some-wait", Reason::kSomeWait}, {"all-wait", Reason::kAllWait},
     {"ended", Reason::kEnded}, {"mismatch", Reason::kMismatch},  {"stalled", Reason::kStalled}};
-const std::map<std::string, Outcome> kOutcomes = {{"nothing", Outcome::kNothing},
-                                                  {"pending", Outcome::kPending},
-                                                  {"verdict", Outcome::kVerdict}};
+const std::map<std::string, Outcome> kOutcomes = {
+    {"nothing", Outcome::kNothing}, {"pending", Outcome::kPending}, {"verdict", Outcome::kVerdict}};
 
 // Plays a job, which is checked every 25 ms. Each line is "MS EVENT":
 //

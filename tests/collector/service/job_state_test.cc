@@ -177,46 +177,5 @@ TEST_F(JobStateTest, ForgetsProcessesOfALostAgent) {
   EXPECT_TRUE(state_.ever_seen());
 }
 
-TEST(DiagnosisThrottleTest, DiagnosesAnUnchangedStateLessAndLessOften) {
-  DiagnosisThrottle pacer;
-  const Suspicion suspicion{Reason::kAllWait, 1, {}};
-  int64_t now = kNow;
-  ASSERT_TRUE(pacer.MayRun(suspicion, now));
-  int looks = 0;
-  for (; now < kNow + 60 * kSecond; now += 10'000'000) {
-    if (!pacer.MayRun(suspicion, now)) continue;
-    ++looks;
-    pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kNothing, now, now + 1'000'000);
-  }
-  EXPECT_GE(looks, 5);
-  EXPECT_LE(looks, 12);
-  EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 2, {}}, now));
-}
-
-// A threshold must not fall between two diagnoses that are far apart.
-TEST(DiagnosisThrottleTest, DiagnosesOftenWhileAVerdictIsPending) {
-  DiagnosisThrottle pacer;
-  const Suspicion suspicion{Reason::kMismatch, 1, {}};
-  int64_t last = kNow;
-  pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, last, last + 1'000'000);
-  for (int look = 0; look < 10; ++look) {
-    int64_t now = last;
-    while (!pacer.MayRun(suspicion, now)) now += 10'000'000;
-    EXPECT_LE(now - last, kSecond / 4);
-    pacer.Ran(suspicion, DiagnosisThrottle::Outcome::kPending, now, now + 1'000'000);
-    last = now;
-  }
-}
-
-TEST(DiagnosisThrottleTest, SlowDiagnosesAreRareWhileRanksCompute) {
-  DiagnosisThrottle pacer;
-  pacer.Ran({Reason::kSomeWait, 1, {}}, DiagnosisThrottle::Outcome::kNothing, kNow,
-            kNow + kSecond / 2);
-  EXPECT_FALSE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 5 * kSecond));
-  EXPECT_TRUE(pacer.MayRun({Reason::kSomeWait, 2, {}}, kNow + 6 * kSecond));
-  // A job in which no rank moves any more is diagnosed without delay.
-  EXPECT_TRUE(pacer.MayRun({Reason::kAllWait, 3, {}}, kNow + kSecond / 2));
-}
-
 }  // namespace
 }  // namespace rollcall::service
