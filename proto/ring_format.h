@@ -271,7 +271,7 @@ struct Record {
   //   send                              1 + number of earlier sends to the same peer with its tag
   //   Pready                            first partition << 32 | last partition
   //   torch.distributed                 number of the bucket that DDP reduces, from 1 in each
-  //                                     backward pass; or kUnreduced
+  //                                     backward pass; or kDuringUnreducedBackward
   uint64_t detail;
   // For other operations:
   //   Sendrecv                          source << 32 | recvtag
@@ -282,7 +282,7 @@ struct Record {
 };
 // Record::detail of a collective of torch.distributed that the program called, not DDP, while a
 // backward pass of DDP has begun and has not reduced all its buckets.
-inline constexpr uint64_t kUnreduced = uint64_t{1} << 63;
+inline constexpr uint64_t kDuringUnreducedBackward = uint64_t{1} << 63;
 static_assert(sizeof(Record) == 128);
 static_assert(offsetof(Record, operation) == 24);
 static_assert(offsetof(Record, root_or_peer) == 80);
@@ -487,7 +487,7 @@ static_assert(offsetof(PeerCount, sent) == 16);
 static_assert(sizeof(PeerCount) == 32);
 
 // How GpuProgress::completed is determined.
-enum class GpuKnowledge : uint32_t {
+enum class CompletionSource : uint32_t {
   kNone = 0,   // it is not determined: the field is 0 and has no meaning
   kWaits = 1,  // exact when the host has waited for or queried the stream and found it complete
   kMarks = 2,  // the device writes completion marks
@@ -496,7 +496,7 @@ enum class GpuKnowledge : uint32_t {
 // (Record::detail). A launch that uses several streams is entered for each.
 struct GpuProgress {
   uint32_t member;     // uid
-  uint32_t state;      // GpuKnowledge
+  uint32_t state;      // CompletionSource
   uint64_t stream;     // its handle
   uint64_t enqueued;   // the last launch enqueued on the stream
   uint64_t started;    // a launch observed to run there, not complete; 0: none observed
@@ -664,7 +664,7 @@ inline constexpr uint32_t kDataCheckpoints = 8;
 enum class Unread : uint32_t {
   // The entry belonged to another member before, which had a NaN or an infinity. This reason adds
   // one to `unread`, so that no later NaN counts as the first one of the process.
-  kForgotten = 1,
+  kEntryReused = 1,
   kDevice = 2,    // DataReading::kDevice
   kLayout = 4,    // DataReading::kLayout, or blocks that are received into overlapping places
   kRequests = 8,  // the request had no place in kOpenRequests

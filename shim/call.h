@@ -104,9 +104,9 @@ void StartRecord(Call* call);
 void WriteRecord(Call* call, ring::RingKind ring);
 // Publishes call->record as the call in flight only. RecordError writes it to `ring` if the call
 // fails.
-void ShowRecord(Call* call, ring::RingKind ring);
+void PublishOpenCall(Call* call, ring::RingKind ring);
 // Writes call->record to its ring only, for calls that are recorded after they succeeded (a Test).
-void WriteFinished(Call* call, ring::RingKind ring);
+void AppendFinished(Call* call, ring::RingKind ring);
 int32_t Peer(const Abi& abi, int32_t value);
 int32_t Tag(const Abi& abi, int32_t value);
 // If the program ignores the status, passes the shim's status_bytes to the library instead.

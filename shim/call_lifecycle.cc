@@ -121,7 +121,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   if (kind == Kind::kFinalize && LoadRelaxed(&g_open) <= 1) SetPhase(ring::Phase::kFinalizing);
   // A failed local call is recorded in the point-to-point ring, so that a loop of failing calls
   // does not overwrite the records of collectives.
-  if (IsLocal(kind)) return ShowRecord(call, ring::kP2pRing);
+  if (IsLocal(kind)) return PublishOpenCall(call, ring::kP2pRing);
   WriteRecord(call, ring::kCollectiveRing);
   if (kind == Kind::kFreeComm && call->comm != nullptr && g_process.multiple_threads) {
     UnregisterComm(call->comm);
@@ -137,7 +137,8 @@ void EndLifecycle(Call* call, const Arguments& a, int result) {
     if (result == 0 && !g_process.multiple_threads) UnregisterComm(comm);
   }
   if (FreesType(*call)) UnregisterType(*library, call->handle);
-  if (kind == Kind::kFreeHandle && result != 0) HandleKept(*library, call->handle, call->freed);
+  if (kind == Kind::kFreeHandle && result != 0)
+    UndoHandleFreed(*library, call->handle, call->freed);
   if (result != 0) return;
   Creation creation{.operation = call->info->operation,
                     .parent = comm,
@@ -151,7 +152,7 @@ void EndLifecycle(Call* call, const Arguments& a, int result) {
       Close(call);
       break;
     case Kind::kMakeHandle:
-      HandleMade(*library, library->Load(a.new_handle), creation.operation, creation.call_path);
+      HandleCreated(*library, library->Load(a.new_handle), creation.operation, creation.call_path);
       break;
     case Kind::kSessionInit:
       OpenSession(call, a);

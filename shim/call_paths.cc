@@ -130,7 +130,7 @@ struct Native {
 // in (sub-interpreters up to 3.11), or the program may move states between threads. In both cases
 // there are more native frames of the interpreter's loop than runs of Python frames. Fewer native
 // frames are no contradiction, because compilers move parts of the loop elsewhere.
-ring::PythonEnd Believable(const Native& native, const python::Stack& stack) {
+ring::PythonEnd AgreesWithNative(const Native& native, const python::Stack& stack) {
   const bool complete = stack.end == ring::PythonEnd::kComplete;
   if (stack.end == ring::PythonEnd::kNoFrames) {
     return python::CountLoops(native.pcs, native.depth) != 0 ? ring::PythonEnd::kUnreadable
@@ -170,7 +170,7 @@ ROLLCALL_COLD uint32_t Store(const Native& native, Memory& memory, const python:
   ring::CallPathHeader header{};
   header.depth = static_cast<uint16_t>(native.depth);
   header.end = static_cast<uint8_t>(native.end);
-  const ring::PythonEnd python_end = Believable(native, stack);
+  const ring::PythonEnd python_end = AgreesWithNative(native, stack);
   header.python_end = static_cast<uint8_t>(python_end);
   if (python_end == stack.end) header.python_depth = static_cast<uint16_t>(stack.depth);
   const uint64_t at =

@@ -53,7 +53,7 @@ void Publish(Call* call, uint64_t lock) {
 
 }  // namespace
 
-void ShowRecord(Call* call, ring::RingKind ring) {
+void PublishOpenCall(Call* call, ring::RingKind ring) {
   call->ring = ring;
   call->in_ring = false;
   Publish(call, 2);
@@ -74,7 +74,9 @@ void WriteRecord(Call* call, ring::RingKind ring) {
   }
 }
 
-void WriteFinished(Call* call, ring::RingKind ring) { call->log->rings[ring].Append(call->record); }
+void AppendFinished(Call* call, ring::RingKind ring) {
+  call->log->rings[ring].Append(call->record);
+}
 
 namespace {
 

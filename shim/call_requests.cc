@@ -192,7 +192,7 @@ void RecordSuccess(Call* call, const Arguments& a, uint64_t request) {
   record.request = request;
   record.detail = call->slot_count;
   SetCallPath(&record, CurrentCallPath(call->frame));
-  WriteFinished(call, ring::kP2pRing);
+  AppendFinished(call, ring::kP2pRing);
   StoreRelaxed(&call->log->entry->polling.since_ticks,
                uint64_t{0});  // the next unsuccessful poll starts a new wait
 }

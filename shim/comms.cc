@@ -17,7 +17,7 @@ constexpr uint32_t kMaxComms = 1024;
 constinit Comm g_comms[kMaxComms];
 constinit HandleMap<4096> g_by_handle;
 std::atomic<uint32_t> g_next_uid{1};
-constinit SpinLock g_table_lock;  // creation only
+constinit SpinLock g_table_lock;  // of g_used, g_comms and the counters of CountCreations()
 uint32_t g_used = 0;
 std::atomic<bool> g_several_devices{false};
 
@@ -50,15 +50,15 @@ uint32_t TakeEntry() {
 // Stores in *nth how many communicators with this key were created before, for communicators whose
 // creation has no sequence number on a parent (create_group and the like). False if there is no
 // room to count.
-bool CountAlike(uint64_t key, uint64_t* nth) {
-  struct Alike {
+bool CountCreations(uint64_t key, uint64_t* nth) {
+  struct CreationCount {
     uint64_t key;
     uint64_t count;
   };
   constexpr uint32_t kSize = 1024;
-  static constinit Alike counts[kSize] = {};
+  static constinit CreationCount counts[kSize] = {};
   for (uint32_t i = 0; i < kSize; ++i) {
-    Alike& cell = counts[(key + i) % kSize];
+    CreationCount& cell = counts[(key + i) % kSize];
     if (cell.key != key && cell.key != 0) continue;
     cell.key = key;
     *nth = cell.count++;
@@ -94,7 +94,7 @@ uint64_t KeyOf(const Creation& creation, const Members& local, const Members& re
       return Mix64(Mix64(parent, creation.parent_sequence), Mix64(local.hash, key));
   }
   uint64_t nth = 0;
-  if (!CountAlike(key, &nth)) *weak = true;
+  if (!CountCreations(key, &nth)) *weak = true;
   return Mix64(key, nth);
 }
 
@@ -269,7 +269,7 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
     lists.destinations = InternRanks(topology.destinations, topology.outdegree);
   }
   {
-    const SpinGuard guard(g_table_lock);  // protects CountAlike's counters
+    const SpinGuard guard(g_table_lock);  // protects CountCreations's counters
     comm.key = KeyOf(creation, local, remote, &weak);
   }
   comm.flags |= topology.flag | (weak ? static_cast<uint32_t>(ring::kWeakIdentity) : 0u);
@@ -277,7 +277,7 @@ Comm* RegisterComm(Library* library, uint64_t handle, const Creation& creation) 
   comm.outdegree = topology.outdegree;
   Comm* entered = Enter(comm, creation, lists);
   if (entered != nullptr && creation.operation != Operation::kComm_get_parent) {
-    HandleMade(*library, handle, creation.operation, creation.call_path);
+    HandleCreated(*library, handle, creation.operation, creation.call_path);
   }
   return entered;
 }
@@ -312,7 +312,7 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
   return Enter(comm, creation, lists);
 }
 
-Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity) {
+Comm* RegisterWithKey(Library* library, const Creation& creation, const KnownIdentity& identity) {
   const ErrnoGuard keeper;
   Comm comm;
   comm.library = library;
@@ -321,23 +321,27 @@ Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentit
   comm.size = identity.size;
   comm.flags = identity.flag;
   if (identity.rank < 0) comm.flags |= ring::kWeakIdentity;
-  const bool device = identity.flag == ring::kIsNccl;
-  for (uint32_t i = 0; device && i < g_used; ++i) {
+  Comm* entered = Enter(comm, creation, {.ranks = identity.parent_ranks, .name = identity.name});
+  if (identity.flag != ring::kIsNccl) return entered;
+  // After Enter(): of two threads that create communicators at the same time, one finds the
+  // other's.
+  const SpinGuard guard(g_table_lock);
+  for (uint32_t i = 0; i < g_used; ++i) {
     if (g_comms[i].key == identity.key && g_comms[i].rank != identity.rank) {
       g_several_devices.store(true, std::memory_order_relaxed);
     }
   }
-  return Enter(comm, creation, {.ranks = identity.parent_ranks, .name = identity.name});
+  return entered;
 }
 
 uint64_t NthKey(uint64_t key, int32_t member) {
   const SpinGuard guard(g_table_lock);
   uint64_t nth = 0;
-  CountAlike(Mix64(key, static_cast<uint32_t>(member)), &nth);
+  CountCreations(Mix64(key, static_cast<uint32_t>(member)), &nth);
   return Mix64(key, nth);
 }
 
-void BindNcclHandle(Comm* comm, uint64_t handle) {
+void BindHandle(Comm* comm, uint64_t handle) {
   comm->handle = handle;
   comm->map_key = NcclKey(handle);
   if (!g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
@@ -349,18 +353,20 @@ void SetNcclDevice(Comm* comm, int device) {
   if (device < 0 || device >= 0xffff) return;
   const auto number = static_cast<uint16_t>(device + 1);
   StoreRelaxed(&comm->entry->device, number);
+  const SpinGuard guard(g_table_lock);
   for (uint32_t i = 0; i < g_used; ++i) {
     const uint16_t other = LoadRelaxed(&g_comms[i].entry->device);
     if (other != 0 && other != number) g_several_devices.store(true, std::memory_order_relaxed);
   }
 }
 
-Comm* FindNcclComm(uint64_t handle) {
+Comm* FindByHandle(uint64_t handle) {
   const uint32_t index = g_by_handle.Find(NcclKey(handle));
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
-void UncountNccl(uint32_t uid) {
+void MarkUncounted(uint32_t uid) {
+  const SpinGuard guard(g_table_lock);
   for (uint32_t i = 0; i < g_used; ++i) {
     if (g_comms[i].uid != uid) continue;
     __atomic_fetch_or(&g_comms[i].entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
@@ -379,7 +385,7 @@ void UnregisterComm(Comm* comm) {
 void RestoreComm(Comm* comm) {
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::MemberState::kLive));
   g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
-  if (comm->library != nullptr) HandleKept(*comm->library, comm->handle, comm->made_by);
+  if (comm->library != nullptr) UndoHandleFreed(*comm->library, comm->handle, comm->made_by);
 }
 
 void NameComm(Comm* comm, const char* name) {

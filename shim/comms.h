@@ -86,7 +86,7 @@ Comm* RegisterDerived(Library* library, uint64_t handle, uint32_t flag, const ch
 
 // The identity of an NCCL communicator or a process group of PyTorch, known before the call that
 // creates it.
-struct NcclIdentity {
+struct KnownIdentity {
   uint64_t key = 0;  // equal on all members
   int32_t rank = -1;
   int32_t size = 0;               // 0: unknown, as is the rank
@@ -97,14 +97,14 @@ struct NcclIdentity {
 // Returns a key for the n-th communicator that one member creates with the same data.
 uint64_t NthKey(uint64_t key, int32_t member);
 // Enters a communicator that has no handle yet. Returns nullptr if the table is full (counted).
-Comm* RegisterNccl(Library* library, const Creation& creation, const NcclIdentity& identity);
-void BindNcclHandle(Comm* comm, uint64_t handle);
+Comm* RegisterWithKey(Library* library, const Creation& creation, const KnownIdentity& identity);
+void BindHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
 void SetNcclDevice(Comm* comm, int device);
-Comm* FindNcclComm(uint64_t handle);
+Comm* FindByHandle(uint64_t handle);
 // Marks a member that has operations without a sequence number, so that no reader infers that
 // operations are missing.
-void UncountNccl(uint32_t uid);
+void MarkUncounted(uint32_t uid);
 // True if this process drives several devices, as its communicators show.
 bool HasSeveralDevices();
 

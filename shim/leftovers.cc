@@ -77,7 +77,8 @@ void Remove(uint32_t cell, uint32_t times) {
 
 }  // namespace
 
-void HandleMade(const Library& library, uint64_t handle, Operation operation, uint32_t call_path) {
+void HandleCreated(const Library& library, uint64_t handle, Operation operation,
+                   uint32_t call_path) {
   if (IsPredefined(library, handle)) return;
   const uint64_t key = library.KeyOf(handle);
   const SpinGuard guard(g_lock);
@@ -112,7 +113,7 @@ uint32_t HandleFreed(const Library& library, uint64_t handle) {
   return SiteOf(known);
 }
 
-void HandleKept(const Library& library, uint64_t handle, uint32_t freed) {
+void UndoHandleFreed(const Library& library, uint64_t handle, uint32_t freed) {
   if (freed >= kSites) return;
   const uint64_t key = library.KeyOf(handle);
   const SpinGuard guard(g_lock);

@@ -17,13 +17,14 @@
 namespace rollcall::shim {
 
 // The call returned a handle. Predefined ones (MPI_GROUP_EMPTY) are ignored.
-void HandleMade(const Library& library, uint64_t handle, Operation operation, uint32_t call_path);
+void HandleCreated(const Library& library, uint64_t handle, Operation operation,
+                   uint32_t call_path);
 
 // Call it before the library frees the handle, because another thread may get the same handle at
-// once. Pass the result to HandleKept if the library fails to free the handle.
+// once. Pass the result to UndoHandleFreed if the library fails to free the handle.
 uint32_t HandleFreed(const Library& library, uint64_t handle);
 // Undoes HandleFreed when the library failed to free the handle.
-void HandleKept(const Library& library, uint64_t handle, uint32_t freed);
+void UndoHandleFreed(const Library& library, uint64_t handle, uint32_t freed);
 
 struct Leftover {
   Operation operation = Operation::kNone;

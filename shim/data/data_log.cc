@@ -53,7 +53,7 @@ ring::DataMember* Claim(const Comm& comm) {
   ChangeUnderLock(&member->lock, [&] {
     constexpr size_t kKept = offsetof(ring::DataMember, input);
     memset(reinterpret_cast<char*>(member) + kKept, 0, offsetof(ring::DataMember, outside) - kKept);
-    if (forgets && AddReason(member, ring::Unread::kForgotten)) Increment(&member->unread);
+    if (forgets && AddReason(member, ring::Unread::kEntryReused)) Increment(&member->unread);
     if (const uint64_t unread = g_to_count.exchange(0, std::memory_order_relaxed); unread != 0) {
       AddReason(member, ring::Unread::kAtOnce);
       __atomic_fetch_add(&member->unread, unread, __ATOMIC_RELAXED);

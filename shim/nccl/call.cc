@@ -73,7 +73,7 @@ void NameLibrary(const void* caller) {
 void FinishCreation(Comm* comm, uint64_t handle, const void* caller) {
   StoreRelease(&comm->entry->in_flight, uint64_t{0});
   if (handle != 0) {
-    if (comm->handle != handle) BindNcclHandle(comm, handle);
+    if (comm->handle != handle) BindHandle(comm, handle);
     SetNcclDevice(comm, QueryDevice(handle, caller));
   }
   SetPhase(ring::Phase::kRunning);
@@ -88,7 +88,7 @@ void SettleSplit(const Pending& pending, uint64_t handle) {
   const uint64_t key =
       Mix64(Mix64(parent != nullptr ? parent->key : 0, pending.creation.parent_sequence),
             static_cast<uint32_t>(pending.colour));
-  Comm* comm = RegisterNccl(NcclLibrary(), pending.creation, {key, rank, size});
+  Comm* comm = RegisterWithKey(NcclLibrary(), pending.creation, {key, rank, size});
   if (comm != nullptr) FinishCreation(comm, handle, pending.caller);
 }
 
@@ -109,7 +109,7 @@ void DeferCreation(const Pending& pending) {
   if (handle == 0) return FinishCreationAs(pending, handle, false);  // NCCL_SPLIT_NOCOLOR
   if (pending.comm != nullptr) {
     pending.comm->asynchronous = true;
-    BindNcclHandle(pending.comm, handle);
+    BindHandle(pending.comm, handle);
   }
   if (!AwaitCreation(pending, handle)) FinishCreationAs(pending, handle, false);
 }
@@ -132,7 +132,7 @@ void FinishCreationOrWait(Call* call, const Pending& pending, int result) {
 // The identity of the communicator that a call creates, from the call's arguments.
 struct Identified {
   Creation creation;
-  NcclIdentity identity;
+  KnownIdentity identity;
 };
 
 Identified ById(const Call& call, const Arguments& a) {
@@ -155,7 +155,7 @@ Identified Shrunk(const Call& call, const Comm* parent, const Arguments& a) {
   if (parent == nullptr || parent->size <= 0 || parent->size > kMaxRanks || !listed) return made;
   int* kept = static_cast<int*>(malloc(sizeof(int) * static_cast<size_t>(parent->size)));
   if (kept == nullptr) return made;
-  NcclIdentity& identity = made.identity;
+  KnownIdentity& identity = made.identity;
   for (int32_t rank = 0; rank < parent->size; ++rank) {
     if (IsIn(rank, a.excluded, a.excluded_count)) continue;
     if (rank == parent->rank) identity.rank = identity.size;
@@ -183,7 +183,7 @@ Identified Grown(const Call& call, const Comm* parent, const Arguments& a) {
 }
 
 Identified Identify(const Call& call, const Arguments& a) {
-  const Comm* parent = a.comm == 0 ? nullptr : FindNcclComm(a.comm);
+  const Comm* parent = a.comm == 0 ? nullptr : FindByHandle(a.comm);
   switch (call.info->operation) {
     case Operation::kNcclCommShrink:
       return Shrunk(call, parent, a);
@@ -199,7 +199,7 @@ void BeginInit(Call* call, const Arguments& a) {
   if (made.identity.size > 0) SetUnknownWorld(made.identity);
   SetClock();
   if (made.identity.key != 0) {
-    call->comm = RegisterNccl(NcclLibrary(), made.creation, made.identity);
+    call->comm = RegisterWithKey(NcclLibrary(), made.creation, made.identity);
   }
   if (call->comm != nullptr) StoreRelaxed(&call->comm->entry->in_flight, uint64_t{1});
   calls::StartRecord(call);
@@ -215,7 +215,7 @@ void EndInitAll(const Arguments& a, const void* caller) {
   const uint64_t key = Mix64(g_process.header->process_id_random[0], NextLaunch());
   for (int i = 0; handles != nullptr && i < a.device_count; ++i) {
     const Creation creation{.operation = Operation::kNcclCommInitAll};
-    Comm* comm = RegisterNccl(NcclLibrary(), creation, {key, i, a.device_count});
+    Comm* comm = RegisterWithKey(NcclLibrary(), creation, {key, i, a.device_count});
     if (comm != nullptr) FinishCreation(comm, handles[i], caller);
   }
 }
@@ -228,7 +228,7 @@ bool GoesToGraph(Group* group, uint64_t stream) {
 }
 
 void BeginOperation(Call* call, const Arguments& a) {
-  Comm* comm = FindNcclComm(a.comm);
+  Comm* comm = FindByHandle(a.comm);
   Group& group = Group::Of(call->log);
   RecordOperation(call, a,
                   {.comm = comm,
@@ -253,7 +253,7 @@ void EndOperation(Call* call, const Arguments& a, int result) {
 }
 
 void BeginSplit(Call* call, const Arguments& a) {
-  Comm* comm = call->comm = FindNcclComm(a.comm);
+  Comm* comm = call->comm = FindByHandle(a.comm);
   calls::StartRecord(call);
   ring::Record& record = call->record;
   record.detail =
@@ -271,7 +271,7 @@ void BeginSplit(Call* call, const Arguments& a) {
 }
 
 void BeginOther(Call* call, const Arguments& a) {
-  call->comm = a.comm == 0 ? nullptr : FindNcclComm(a.comm);
+  call->comm = a.comm == 0 ? nullptr : FindByHandle(a.comm);
   const Operation operation = call->info->operation;
   if (call->comm != nullptr &&
       (operation == Operation::kNcclCommAbort || operation == Operation::kNcclCommRevoke)) {
@@ -302,7 +302,7 @@ void EndGroup(Call* call, int result) {
   // The operations of a simulated group have numbers already, although other ranks need not
   // simulate the group. The numbers of these members then prove nothing.
   for (uint32_t i = 0; simulated && i < group.slot_count(); ++i) {
-    if (group.slot(i) != kNoSlot) UncountNccl(ProgressOf(group.slot(i)).member);
+    if (group.slot(i) != kNoSlot) MarkUncounted(ProgressOf(group.slot(i)).member);
   }
   for (uint32_t i = 0; launched && i < group.slot_count(); ++i) {
     Launched(group.slot(i), group.launch());
@@ -317,7 +317,7 @@ void EndGroup(Call* call, int result) {
 void EndQuestion(Call* call, const Arguments& a, int result) {
   if (result != kSuccess || a.state == nullptr) return;
   if (*a.state == kInProgress) {
-    const Comm* comm = FindNcclComm(a.comm);
+    const Comm* comm = FindByHandle(a.comm);
     calls::NotePoll(call, {.member = comm == nullptr ? 0 : comm->uid});
     return;
   }
@@ -360,9 +360,9 @@ void BeginHostCall(Call* call, const Arguments& a) {
   // Operations in an open group of this thread are on no stream yet.
   const Group& group = Group::Of(call->log);
   EventMark mark{a.stream, KnownLaunched(group.open() ? group.launch() - 1 : LastLaunch())};
-  if (call->info->kind == Kind::kHostMarks) return StoreEvent(a.event, mark);
+  if (call->info->kind == Kind::kHostRecordsEvent) return StoreEvent(a.event, mark);
   if (WaitsForEvent(call->info->operation)) mark = FindEvent(a.event);
-  if (call->info->kind == Kind::kHostAsks || !AnythingOutstanding()) {
+  if (call->info->kind == Kind::kHostQuery || !AnythingOutstanding()) {
     record.detail = mark.launch;
     record.detail2 = mark.stream;
     return;
@@ -375,7 +375,8 @@ void BeginHostCall(Call* call, const Arguments& a) {
 }
 
 void EndHostCall(const Call& call, int result) {
-  if (result != kSuccess || call.info->kind == Kind::kHostMarks || call.record.detail == 0) return;
+  if (result != kSuccess || call.info->kind == Kind::kHostRecordsEvent || call.record.detail == 0)
+    return;
   const Operation operation = call.info->operation;
   if (WaitsForStream(operation) || WaitsForEvent(operation)) {
     if (ring::IsDefaultStream(call.record.detail2) && HasSeveralDevices()) return;
@@ -396,13 +397,13 @@ void BeginByKind(Call* call, const Arguments& a) {
     case Kind::kIrecv:
       return BeginOperation(call, a);
     case Kind::kNcclGroupStart:
-    case Kind::kNcclAsks:
+    case Kind::kNcclQuery:
       return;
     case Kind::kNcclGroupEnd:
       return BeginGroupEnd(call);
     case Kind::kHostWait:
-    case Kind::kHostAsks:
-    case Kind::kHostMarks:
+    case Kind::kHostQuery:
+    case Kind::kHostRecordsEvent:
       return BeginHostCall(call, a);
     default:
       return BeginOther(call, a);
@@ -410,7 +411,7 @@ void BeginByKind(Call* call, const Arguments& a) {
 }
 
 void EndByKind(Call* call, const Arguments& a, int result) {
-  if (!Failed(result) && Stops(*call, a)) NoteStopped(FindNcclComm(a.comm));
+  if (!Failed(result) && Stops(*call, a)) NoteStopped(FindByHandle(a.comm));
   switch (call->info->kind) {
     case Kind::kNcclInit:
       NameLibrary(call->caller);
@@ -450,11 +451,11 @@ void EndByKind(Call* call, const Arguments& a, int result) {
       return;
     case Kind::kNcclGroupEnd:
       return EndGroup(call, result);
-    case Kind::kNcclAsks:
+    case Kind::kNcclQuery:
       return EndQuestion(call, a, result);
     case Kind::kHostWait:
-    case Kind::kHostAsks:
-    case Kind::kHostMarks:
+    case Kind::kHostQuery:
+    case Kind::kHostRecordsEvent:
       return EndHostCall(*call, result);
     default:
       return;
@@ -462,7 +463,7 @@ void EndByKind(Call* call, const Arguments& a, int result) {
 }
 
 bool IsCuda(Kind kind) {
-  return kind == Kind::kHostWait || kind == Kind::kHostAsks || kind == Kind::kHostMarks;
+  return kind == Kind::kHostWait || kind == Kind::kHostQuery || kind == Kind::kHostRecordsEvent;
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ void Identify(Context* context, const Identity& identity) {
   // If the size is unknown, members that are missing from the creation cannot be found.
   const Creation creation{.operation =
                               identity.size > 0 ? Operation::kNcclCommInitRank : Operation::kNone};
-  const NcclIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
+  const KnownIdentity known{Mix64(identity.hash, 0x9f), identity.rank, identity.size};
   if (identity.size > 0) SetUnknownWorld(known);
-  Comm* comm = context->comm = RegisterNccl(NcclLibrary(), creation, known);
+  Comm* comm = context->comm = RegisterWithKey(NcclLibrary(), creation, known);
   if (comm != nullptr && identity.name != nullptr && identity.name[0] != '\0') {
     NameComm(comm, identity.name);
   }
@@ -80,18 +80,18 @@ void Identify(Context* context, const Identity& identity) {
 // (hostStreamPlanTask in NCCL's src/enqueue.cc). The counts are meaningless then.
 std::atomic<bool> g_unreliable{false};
 
-ROLLCALL_COLD void GiveUp(const char* why) {
+ROLLCALL_COLD void StopRecording(const char* why) {
   if (g_unreliable.exchange(true)) return;
   for (Context& context : g_contexts) {
     if (!context.used.load(std::memory_order_acquire) || context.comm == nullptr) continue;
-    UncountNccl(context.comm->uid);
+    MarkUncounted(context.comm->uid);
   }
   __atomic_fetch_add(&g_process.header->calls_captured, 1, __ATOMIC_RELAXED);
-  PrintLine("NCCL's operations are overwritten", why);
+  PrintLine("NCCL's operations are no longer recorded", why);
 }
 
 // The reason why an event cannot be trusted; null if it can.
-const char* DistrustReason(CallerFrame frame) {
+const char* UnreliableReason(CallerFrame frame) {
   CodeRange driver;
   if (!g_process.stacks) return "call paths are off, and this NCCL needs them";
   if (!FindDriverCode(&driver)) return "the CUDA driver was not found";
@@ -185,7 +185,8 @@ Context* Open(const Caller& caller, int version, const Identity& identity) {
   if (!Recording() || (version < 5 && g_unreliable.load(std::memory_order_relaxed))) return nullptr;
   Context* context = Take();
   if (context == nullptr) return nullptr;
-  if (g_process.gpu || version < 5) FindDriver();  // DistrustReason() needs the driver's code range
+  if (g_process.gpu || version < 5)
+    FindDriver();  // UnreliableReason() needs the driver's code range
   SetClock();
   ring::FileHeader* header = g_process.header;
   if (header->library[0] == '\0') {
@@ -299,8 +300,8 @@ uint64_t BeginKernel() { return Recording() ? Handle(Tag::kKernel, NextLaunch())
 uint64_t Launched(Context* context, const Caller& caller, uint64_t kernel, const Identity& identity,
                   const Called& called, uint32_t channels) {
   if (!Recording() || g_unreliable.load(std::memory_order_relaxed)) return 0;
-  if (const char* reason = DistrustReason(caller.frame)) {
-    GiveUp(reason);
+  if (const char* reason = UnreliableReason(caller.frame)) {
+    StopRecording(reason);
     return 0;
   }
   if (called.operation == Operation::kNone) return 0;

@@ -45,9 +45,9 @@ bool Raise(uint64_t* word, uint64_t value) {
   return old <= value;
 }
 
-constexpr auto kNone = static_cast<uint32_t>(ring::GpuKnowledge::kNone);
-constexpr auto kWaits = static_cast<uint32_t>(ring::GpuKnowledge::kWaits);
-constexpr auto kMarks = static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
+constexpr auto kNone = static_cast<uint32_t>(ring::CompletionSource::kNone);
+constexpr auto kWaits = static_cast<uint32_t>(ring::CompletionSource::kWaits);
+constexpr auto kMarks = static_cast<uint32_t>(ring::CompletionSource::kMarks);
 
 void Complete(ring::GpuProgress* entry, uint64_t launch) {
   const uint64_t enqueued = LoadRelaxed(&entry->enqueued);

@@ -12,7 +12,7 @@ void SetClock() {
   RefreshClockAnchor();
 }
 
-void SetUnknownWorld(const NcclIdentity& identity) {
+void SetUnknownWorld(const KnownIdentity& identity) {
   ring::FileHeader* header = g_process.header;
   if (LoadRelaxed(&header->world_rank) >= 0) return;
   StoreRelaxed(&header->world_rank, identity.rank);

@@ -12,7 +12,7 @@ namespace rollcall::shim::nccl {
 void SetClock();
 
 // Sets the world's rank and size from the first communicator, unless the launcher provided them.
-void SetUnknownWorld(const NcclIdentity& identity);
+void SetUnknownWorld(const KnownIdentity& identity);
 
 }  // namespace rollcall::shim::nccl
 

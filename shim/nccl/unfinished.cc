@@ -99,7 +99,7 @@ void OnSettled(uint64_t handle, bool failed,
   if (g_used.load(std::memory_order_acquire) == 0) return;
   AwaitedCreation taken;
   while (TakeCreation(handle, &taken)) settle(taken.pending, taken.handle, failed);
-  const Comm* comm = FindNcclComm(handle);
+  const Comm* comm = FindByHandle(handle);
   if (comm != nullptr) RemoveAwaited(comm->uid);
 }
 

@@ -42,7 +42,8 @@ inline void NoteUnrecorded(Kind kind, int result) {
 constexpr int Missing(Kind kind) {
   constexpr int kNcclSystemError = 2;          // nccl.h
   constexpr int kCudaErrorSharedObject = 302;  // cudaErrorSharedObjectSymbolNotFound
-  const bool cuda = kind == Kind::kHostWait || kind == Kind::kHostAsks || kind == Kind::kHostMarks;
+  const bool cuda =
+      kind == Kind::kHostWait || kind == Kind::kHostQuery || kind == Kind::kHostRecordsEvent;
   return cuda ? kCudaErrorSharedObject : kNcclSystemError;
 }
 

@@ -140,7 +140,7 @@ void NameLibrary() {
 
 void BeginOperation(Call* call, const Arguments& a) {
   if (!calls::OpenBracket(call)) return;
-  Comm* comm = call->comm = FindNcclComm(HandleOf(a.backend));
+  Comm* comm = call->comm = FindByHandle(HandleOf(a.backend));
   calls::StartRecord(call);
   ring::Record& record = call->record;
   FillData(*call->info, a, &record);
@@ -154,7 +154,7 @@ void BeginOperation(Call* call, const Arguments& a) {
     if (t_reducer != nullptr) {
       record.detail = NextBucket();
     } else if (g_unreduced_count.load(std::memory_order_relaxed) != 0) {
-      record.detail = ring::kUnreduced;
+      record.detail = ring::kDuringUnreducedBackward;
     }
     Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
   } else if (call->info->kind == Kind::kIsend) {
@@ -263,12 +263,12 @@ void BeginRendezvous(Call* call, const Rendezvous& rendezvous) {
     char endpoint[128];
     const int host = static_cast<int>(rendezvous.host_length < 100 ? rendezvous.host_length : 100);
     snprintf(endpoint, sizeof(endpoint), "%.*s:%u", host, rendezvous.host, rendezvous.port);
-    const NcclIdentity identity{.key = Mix64(0x72656e64657a, g_process.header->job_key),
-                                .rank = EarlyRank(),
-                                .size = EarlySize(),
-                                .flag = ring::kIsC10d,
-                                .name = InternString(endpoint)};
-    call->comm = RegisterNccl(TorchLibrary(), {.operation = call->info->operation}, identity);
+    const KnownIdentity identity{.key = Mix64(0x72656e64657a, g_process.header->job_key),
+                                 .rank = EarlyRank(),
+                                 .size = EarlySize(),
+                                 .flag = ring::kIsC10d,
+                                 .name = InternString(endpoint)};
+    call->comm = RegisterWithKey(TorchLibrary(), {.operation = call->info->operation}, identity);
     first.store(call->comm, std::memory_order_release);
   }
   if (call->comm != nullptr) StoreRelaxed(&call->comm->entry->in_flight, uint64_t{1});
@@ -308,7 +308,7 @@ void EndStoreWait(Call* call) {
 void BeginGroup(Call* call, const NewGroup& group) {
   const GroupName& name = group.name;
   const uint32_t carrier = group.on_device ? uint32_t{ring::kIsNccl} : 0;
-  NcclIdentity identity{.rank = group.rank, .size = group.size, .flag = ring::kIsC10d | carrier};
+  KnownIdentity identity{.rank = group.rank, .size = group.size, .flag = ring::kIsC10d | carrier};
   const bool known = name.hash != 0;
   identity.key = NthKey(
       Mix64(known ? name.hash : static_cast<uint64_t>(group.size), g_process.header->job_key),
@@ -318,10 +318,10 @@ void BeginGroup(Call* call, const NewGroup& group) {
   nccl::SetClock();
   NameLibrary();
   if (!calls::OpenBracket(call)) return;
-  call->comm = RegisterNccl(TorchLibrary(), {.operation = call->info->operation}, identity);
+  call->comm = RegisterWithKey(TorchLibrary(), {.operation = call->info->operation}, identity);
   if (call->comm != nullptr) {
     if (!known) __atomic_fetch_or(&call->comm->entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
-    BindNcclHandle(call->comm, HandleOf(group.backend));
+    BindHandle(call->comm, HandleOf(group.backend));
     StoreRelaxed(&call->comm->entry->in_flight, uint64_t{1});
   }
   calls::StartRecord(call);
@@ -340,7 +340,7 @@ void EndGroup(Call* call) {
 }
 
 void GroupGone(const void* backend) {
-  if (Comm* comm = FindNcclComm(HandleOf(backend))) UnregisterComm(comm);
+  if (Comm* comm = FindByHandle(HandleOf(backend))) UnregisterComm(comm);
 }
 
 }  // namespace rollcall::shim::torch

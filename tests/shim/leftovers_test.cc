@@ -41,9 +41,9 @@ void Free(uint64_t first, uint64_t count, uint64_t times = 1) {
 }
 
 TEST(Leftovers, AreCountedByCallPath) {
-  for (uint64_t i = 0; i < 5; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 10);
-  for (uint64_t i = 5; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 20);
-  HandleMade(kMpich, kType + 8, Operation::kType_dup, 10);
+  for (uint64_t i = 0; i < 5; ++i) HandleCreated(kMpich, kType + i, Operation::kType_vector, 10);
+  for (uint64_t i = 5; i < 8; ++i) HandleCreated(kMpich, kType + i, Operation::kType_vector, 20);
+  HandleCreated(kMpich, kType + 8, Operation::kType_dup, 10);
   Free(kType + 1, 2);
   Free(kType + 8, 1);
   EXPECT_EQ(Left(),
@@ -53,15 +53,15 @@ TEST(Leftovers, AreCountedByCallPath) {
 }
 
 TEST(Leftovers, GroupMustBeFreedAsOftenAsItWasReturned) {
-  for (int i = 0; i < 3; ++i) HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+  for (int i = 0; i < 3; ++i) HandleCreated(kMpich, kGroup, Operation::kComm_group, 10);
   Free(kGroup, 1, 2);
   EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 10}, "1"}}));
   Free(kGroup, 1);
 }
 
 TEST(Leftovers, CallPathOfALeakedGroupIsUnknownIfTwoCallsReturnedIt) {
-  HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
-  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);
+  HandleCreated(kMpich, kGroup, Operation::kComm_group, 10);
+  HandleCreated(kMpich, kGroup, Operation::kComm_group, 20);
   Free(kGroup, 1);
   EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 0}, "1"}}));
   Free(kGroup, 1);
@@ -70,45 +70,46 @@ TEST(Leftovers, CallPathOfALeakedGroupIsUnknownIfTwoCallsReturnedIt) {
 // MPI returns only handles of groups repeatedly. If it returns a datatype's handle again, the old
 // datatype was freed unseen.
 TEST(Leftovers, ReusedHandleReplacesTheOldOne) {
-  HandleMade(kMpich, kType, Operation::kType_vector, 10);
-  HandleMade(kMpich, kType, Operation::kType_dup, 20);
+  HandleCreated(kMpich, kType, Operation::kType_vector, 10);
+  HandleCreated(kMpich, kType, Operation::kType_dup, 20);
   EXPECT_EQ(Left(), (Rows{{{Operation::kType_dup, 20}, "1"}}));
   Free(kType, 1);
 }
 
 TEST(Leftovers, HandleThatCouldNotBeFreedIsStillCounted) {
-  HandleMade(kMpich, kType, Operation::kType_vector, 10);
+  HandleCreated(kMpich, kType, Operation::kType_vector, 10);
   const uint32_t freed = HandleFreed(kMpich, kType);
-  HandleKept(kMpich, kType, freed);
-  HandleKept(kMpich, kType + 1, HandleFreed(kMpich, kType + 1));  // was never created
+  UndoHandleFreed(kMpich, kType, freed);
+  UndoHandleFreed(kMpich, kType + 1, HandleFreed(kMpich, kType + 1));  // was never created
   EXPECT_EQ(Left(), (Rows{{{Operation::kType_vector, 10}, "1"}}));
   Free(kType, 1);
 }
 
 TEST(Leftovers, HandleThatCouldNotBeFreedIsCountedWithItsOtherReferences) {
-  HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
+  HandleCreated(kMpich, kGroup, Operation::kComm_group, 10);
   const uint32_t freed = HandleFreed(kMpich, kGroup);
-  HandleMade(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread in the meantime
-  HandleKept(kMpich, kGroup, freed);
+  HandleCreated(kMpich, kGroup, Operation::kComm_group, 20);  // by another thread in the meantime
+  UndoHandleFreed(kMpich, kGroup, freed);
   EXPECT_EQ(Left(), (Rows{{{Operation::kComm_group, 20}, "2"}}));
   Free(kGroup, 1, 2);
   EXPECT_EQ(Left(), Rows());
 }
 
 TEST(Leftovers, PredefinedHandlesAreNotCounted) {
-  HandleMade(kMpich, 0x48000000, Operation::kGroup_incl, 10);  // MPI_GROUP_EMPTY
-  HandleMade(kMpich, 0x08000000, Operation::kGroup_incl, 10);  // MPI_GROUP_NULL
+  HandleCreated(kMpich, 0x48000000, Operation::kGroup_incl, 10);  // MPI_GROUP_EMPTY
+  HandleCreated(kMpich, 0x08000000, Operation::kGroup_incl, 10);  // MPI_GROUP_NULL
   Library open_mpi = LibraryOf(ring::Flavor::kOpenMpi);
   open_mpi.abi.group_empty = 0x7f0000001000;
-  HandleMade(open_mpi, 0x7f0000001000, Operation::kGroup_incl, 10);
-  HandleMade(open_mpi, 0, Operation::kGroup_incl, 10);
-  HandleMade(LibraryOf(ring::Flavor::kMpiStandardAbi), 0x109, Operation::kGroup_incl, 10);
+  HandleCreated(open_mpi, 0x7f0000001000, Operation::kGroup_incl, 10);
+  HandleCreated(open_mpi, 0, Operation::kGroup_incl, 10);
+  HandleCreated(LibraryOf(ring::Flavor::kMpiStandardAbi), 0x109, Operation::kGroup_incl, 10);
   EXPECT_EQ(Left(), Rows());
 }
 
 TEST(Leftovers, CountBeyondTheTableIsALowerBound) {
   constexpr uint64_t kMany = 40'000;
-  for (uint64_t i = 0; i < kMany; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 10);
+  for (uint64_t i = 0; i < kMany; ++i)
+    HandleCreated(kMpich, kType + i, Operation::kType_vector, 10);
   const Rows left = Left();
   ASSERT_EQ(left.size(), 1u);
   const std::string& text = left.begin()->second;
@@ -119,7 +120,8 @@ TEST(Leftovers, CountBeyondTheTableIsALowerBound) {
 }
 
 TEST(Leftovers, RowsBeyondTheTableAreAddedToARowOfTheSameOperation) {
-  for (uint32_t i = 0; i < 8; ++i) HandleMade(kMpich, kType + i, Operation::kType_vector, 500 + i);
+  for (uint32_t i = 0; i < 8; ++i)
+    HandleCreated(kMpich, kType + i, Operation::kType_vector, 500 + i);
   const Rows left = Left(2);
   EXPECT_EQ(left.size(), 2u);
   EXPECT_EQ(left.at({Operation::kType_vector, 0}), "7");
@@ -129,7 +131,7 @@ TEST(Leftovers, RowsBeyondTheTableAreAddedToARowOfTheSameOperation) {
 // Deep recursions have a call path for each depth.
 TEST(Leftovers, CallPathsBeyondTheTableAreStillCounted) {
   for (uint32_t i = 1; i <= 3000; ++i) {
-    HandleMade(kMpich, kType + i, Operation::kType_vector, 1000 + i);
+    HandleCreated(kMpich, kType + i, Operation::kType_vector, 1000 + i);
   }
   uint64_t sum = 0;
   for (const auto& [place, count] : Left()) sum += std::stoul(count);
@@ -142,8 +144,8 @@ TEST(Leftovers, ThreadsCreateAndFreeConcurrently) {
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
       for (int round = 0; round < 2000; ++round) {
-        HandleMade(kMpich, kGroup, Operation::kComm_group, 10);
-        HandleMade(kMpich, kType + t, Operation::kType_vector, 10);
+        HandleCreated(kMpich, kGroup, Operation::kComm_group, 10);
+        HandleCreated(kMpich, kType + t, Operation::kType_vector, 10);
         HandleFreed(kMpich, kGroup);
         HandleFreed(kMpich, kType + t);
       }

@@ -19,7 +19,7 @@
 namespace rollcall::shim::nccl {
 namespace {
 
-using ring::GpuKnowledge;
+using ring::CompletionSource;
 using ring::SectionKind;
 
 constexpr uint64_t kStream = 0x100;  // of slot 0; slot 1 has the next number
@@ -121,7 +121,7 @@ void Launch(uint32_t slot, uint64_t first, uint64_t last) {
 }
 
 bool SetDeviceReports(uint32_t slot) {
-  return g_ring.progress[slot].state == static_cast<uint32_t>(GpuKnowledge::kMarks);
+  return g_ring.progress[slot].state == static_cast<uint32_t>(CompletionSource::kMarks);
 }
 
 int Outstanding() {
@@ -240,9 +240,9 @@ TEST(Marks, DisabledWithASecondDevice) {
   IN_A_CHILD({
     Start();
     Library library;
-    RegisterNccl(&library, {}, {1, 0, 2});
+    RegisterWithKey(&library, {}, {1, 0, 2});
     Launch(0, 1, 1);
-    RegisterNccl(&library, {}, {1, 1, 2});
+    RegisterWithKey(&library, {}, {1, 1, 2});
     Launch(0, 2, 2);
     EXPECT_EQ(g_cuda.writes, 1);
   });

@@ -92,7 +92,7 @@ bool IsOpen(uint32_t slot) {
   return RequestAt(slot).state != static_cast<uint32_t>(ring::RequestState::kFree);
 }
 uint64_t Records(ring::RingKind kind) { return t_block.log->rings[kind].head(); }
-const ring::Member& Group() { return *FindNcclComm(reinterpret_cast<uint64_t>(kBackend))->entry; }
+const ring::Member& Group() { return *FindByHandle(reinterpret_cast<uint64_t>(kBackend))->entry; }
 uint64_t Depth() { return t_block.log->entry->depth; }
 
 // Runs the test's body in its own process, which records a group of two ranks.
@@ -283,7 +283,7 @@ TEST(TorchCall, BackwardPassForgetsOneThatThrew) {
     Operate(Operation::kC10dAllReduce, [] { Make(kWork); });  // and neither leaves nor waits
     PrepareForBackward(reducer);
     Operate(Operation::kC10dAllReduce, [] { Make(kOtherWork); });
-    EXPECT_EQ(RequestAt(SlotOf(kOtherWork)).record.detail, ring::kUnreduced);
+    EXPECT_EQ(RequestAt(SlotOf(kOtherWork)).record.detail, ring::kDuringUnreducedBackward);
     EnterReducer(reducer);
     Operate(Operation::kC10dAllReduce, [] { Make(At(0x5000)); });
     EXPECT_EQ(RequestAt(SlotOf(At(0x5000))).record.detail, 1u);
@@ -320,7 +320,7 @@ TEST(TorchCall, ReducerWaitsForItsBuckets) {
     EXPECT_EQ(RequestAt(SlotOf(kOtherWork)).record.detail, 2u);
     // The program's own, while the reducer has not reduced all gradients.
     Operate(Operation::kC10dAllReduce, [] { Make(At(0x6000)); });
-    EXPECT_EQ(RequestAt(SlotOf(At(0x6000))).record.detail, ring::kUnreduced);
+    EXPECT_EQ(RequestAt(SlotOf(At(0x6000))).record.detail, ring::kDuringUnreducedBackward);
     WaitForReducer(reducer, [](const Call& call) {
       EXPECT_EQ(call.record.detail, 2u);
       Make(At(0x5000));  // not the wait's
@@ -340,7 +340,7 @@ TEST(TorchCall, ReducerWaitsForItsBuckets) {
 TEST(TorchCall, GroupThatIsGoneIsNotFound) {
   IN_A_JOB({
     GroupGone(kBackend);
-    EXPECT_EQ(FindNcclComm(reinterpret_cast<uint64_t>(kBackend)), nullptr);
+    EXPECT_EQ(FindByHandle(reinterpret_cast<uint64_t>(kBackend)), nullptr);
     Operate(Operation::kC10dAllReduce, [] { Make(kWork); });
     EXPECT_EQ(RequestAt(SlotOf(kWork)).record.flags & ring::kUnknownComm, ring::kUnknownComm);
   });
