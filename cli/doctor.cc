@@ -251,7 +251,7 @@ void CheckCollector(const std::string& address, Checklist* list) {
 int RunDoctor(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], kProbe) == 0) return ProbePreload();
   ArgumentParser parser(
-      "Checks whether this machine has what rollcall needs, and says how to fix what is missing.",
+      "Checks whether this machine has what rollcall needs, and prints how to fix what is missing.",
       "rollcall doctor");
   std::string collector;
   parser.Add("--collector", &collector,

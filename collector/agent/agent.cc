@@ -39,7 +39,7 @@ constexpr int64_t kReapNs = 1'000'000'000;
 // The sender that asks rollcall to stop may have asked the launcher and the ranks this long before.
 constexpr int64_t kSameMomentNs = 100'000'000;
 // Limit per pass: reading one ring takes about a millisecond.
-constexpr int kLetGoAtOnce = 8;
+constexpr int kMaxReleasesPerPass = 8;
 // Limit per pass for copies of rings, which may have to wait for a disk.
 constexpr int kCopiesAtOnce = 2;
 
@@ -315,7 +315,9 @@ void Agent::NoticeEnds(bool may_wait) {
 // The parent reports how its child ended, but does not know of an interruption.
 void Agent::ReclassifyInterruptedEnd(Process* process) {
   ProcessEnd end = *process->journaled_end;
-  if (end.by_launcher || end.oom_killed || IsSane(*process) || !EndedInterrupted(*process)) return;
+  if (end.by_launcher || end.oom_killed || FinalizedCleanly(*process) ||
+      !EndedInterrupted(*process))
+    return;
   end.by_launcher = true;
   end.by_rollcall = by_rollcall_;
   process->journaled_end = end;
@@ -355,14 +357,14 @@ void Agent::ReadJournalLines() {
   }
 }
 
-bool Agent::IsSane(const Process& process) const {
+bool Agent::FinalizedCleanly(const Process& process) const {
   return process.sample.phase >= ring::Phase::kFinalized &&
          process.sample.exit_mark != ring::ExitMark::kMpiAbort;
 }
 
 void Agent::ReleaseEnded() {
   const int64_t since_ns = Now(CLOCK_MONOTONIC) - options_.release_after_ns;
-  int left = kLetGoAtOnce;
+  int left = kMaxReleasesPerPass;
   size_t open_ended = 0;
   for (auto entry = processes_.rbegin(); entry != processes_.rend(); ++entry) {
     Process* process = entry->get();
@@ -371,7 +373,7 @@ void Agent::ReleaseEnded() {
     if (!process->released && left-- > 0) ReleaseProcess(process);
     if (process->sampler->fd() < 0 || ++open_ended <= options_.max_open_ended) continue;
     // OpenRing() opens it again by name on request.
-    if (process->released && process->in_directory && IsSane(*process))
+    if (process->released && process->in_directory && FinalizedCleanly(*process))
       process->sampler->SetFile({});
   }
 }
@@ -396,7 +398,7 @@ bool Agent::EarlierAbnormalEnd(const Process& process) const {
          std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
            return other.get() != &process && other->ended &&
                   other->ended_ns <= process.ended_ns - options_.end_order_blur_ns &&
-                  !IsSane(*other);
+                  !FinalizedCleanly(*other);
          });
 }
 
@@ -444,7 +446,8 @@ void Agent::ResolveEnd(Process* process, bool may_wait) {
   end.by_rollcall = end.by_launcher && by_rollcall_;
   process->end_known = true;
   Journal(journal::ProcessEnded{.process = NameOf(*process), .end = end});
-  if (!IsSane(*process)) RequestCopies(/*min_age_ns=*/0);  // the others may be killed with it
+  if (!FinalizedCleanly(*process))
+    RequestCopies(/*min_age_ns=*/0);  // the others may be killed with it
 }
 
 journal::ProcessName Agent::NameOf(const Process& process) {

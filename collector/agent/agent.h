@@ -172,7 +172,7 @@ class Agent {
   void ResolveEnd(Process* process, bool may_wait);
   void ReclassifyInterruptedEnd(Process* process);
   bool EndedInterrupted(const Process& process) const;
-  bool IsSane(const Process& process) const;
+  bool FinalizedCleanly(const Process& process) const;
   bool EndsAreKnown() const;
   bool EarlierAbnormalEnd(const Process& process) const;
   // Releases resources of ended processes: a job may run a thousand short programs in sequence.

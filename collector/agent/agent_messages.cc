@@ -173,7 +173,7 @@ void Agent::SendState() {
     event.mutable_process_event()->set_id(process->sample.id);
     event.mutable_process_event()->set_pid(process->sample.pid);
     event.mutable_process_event()->set_world_rank(process->sample.world_rank);
-    event.mutable_process_event()->set_abnormal(!IsSane(*process));
+    event.mutable_process_event()->set_abnormal(!FinalizedCleanly(*process));
     transport_->Send(connection_, std::move(event));
   }
 }

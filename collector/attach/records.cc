@@ -187,7 +187,7 @@ void CopyFlightRecorderDumps(const ProcSource& proc, const FoundJob& job,
     });
   }
   for (const Request& request : requests) {
-    problems[fmt::format("no dump came within {} s", timeout.count() / 1000)].push_back(
+    problems[fmt::format("no dump was written within {} s", timeout.count() / 1000)].push_back(
         request.rank);
   }
   for (auto& [problem, ranks] : problems) {

@@ -56,10 +56,10 @@ bool DidNotRun(const ObservedRank& rank, pid_t tid) {
   const ThreadState* first = ThreadOf(*rank.first.state, tid);
   const ThreadState* second = ThreadOf(*rank.second.state, tid);
   // The sample itself takes some CPU time, but less than an iteration of a loop.
-  constexpr uint64_t kLookNs = 300'000;
+  constexpr uint64_t kSampleCostNs = 300'000;
   return first != nullptr && second != nullptr && first->start_ticks == second->start_ticks &&
          first->blocked_call.has_value() && first->blocked_call == second->blocked_call &&
-         second->cpu_ns - first->cpu_ns < kLookNs;
+         second->cpu_ns - first->cpu_ns < kSampleCostNs;
 }
 
 // Whether PyTorch's threads may have moved data. If so, a call that all ranks are in may still
@@ -212,7 +212,7 @@ class Builder {
     Place& place = process.place.emplace();
     place.no_library = !observed.rank.communicates && !observed.core;
     if (observed.core) {
-      LookAtCore(observed, &place);
+      PlaceFromCore(observed, &place);
       trace_.evidence = Trace::Evidence::kCores;
       process.source = observed.core->file;
       const int signal = observed.core->signal;
@@ -281,7 +281,7 @@ class Builder {
   }
 
   // Sets what the rank was doing when the signal arrived.
-  void LookAtCore(const ObservedRank& observed, Place* place) {
+  void PlaceFromCore(const ObservedRank& observed, Place* place) {
     const RankSample& sample = observed.second;
     const CoreEnd& end = *observed.core;
     if (IsLoaderWorker(sample)) {

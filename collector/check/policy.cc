@@ -59,8 +59,8 @@ std::vector<Ruling> Judge(const Report& report, const Policy& policy,
   for (size_t i = 0; i < used.size(); ++i) {
     const BaselineEntry& entry = policy.baseline.entries[i];
     if (used[i]) continue;
-    unused->push_back(
-        fmt::format("{}:{}: was not needed: {}", policy.baseline.name, entry.line, entry.Text()));
+    unused->push_back(fmt::format("{}:{}: matched no finding: {}", policy.baseline.name, entry.line,
+                                  entry.Text()));
   }
   return rulings;
 }

@@ -151,7 +151,7 @@ class Walker {
     unw_set_caching_policy(space, UNW_CACHE_NONE);
     for (uint32_t i = 0; i < threads; ++i) {
       _UCD_select_thread(core, static_cast<int>(i));
-      Say(i, Message::kEnd, static_cast<uint64_t>(Walk(i, space, core, max_frames)));
+      Send(i, Message::kEnd, static_cast<uint64_t>(Walk(i, space, core, max_frames)));
     }
   }
 
@@ -165,7 +165,7 @@ class Walker {
       if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0) return Outcome::kFailed;
       if (pc == 0) return Outcome::kComplete;
       if (i == max_frames) return Outcome::kTooDeep;
-      Say(thread, interrupted ? Message::kInterruptedFrame : Message::kFrame, pc);
+      Send(thread, interrupted ? Message::kInterruptedFrame : Message::kFrame, pc);
       interrupted = unw_is_signal_frame(&cursor) > 0;
       g_missing_table = g_missing_memory = false;
       const int step = unw_step(&cursor);
@@ -178,7 +178,7 @@ class Walker {
     }
   }
 
-  void Say(uint32_t thread, Message::Kind kind, uint64_t value) const {
+  void Send(uint32_t thread, Message::Kind kind, uint64_t value) const {
     const Message message = {.thread = thread, .kind = kind, .value = value};
     // Smaller than PIPE_BUF: written completely or not at all.
     if (write(out_, &message, sizeof(message)) != sizeof(message)) _exit(1);

@@ -171,8 +171,8 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
 
 // Whether there is a communicator on which a process of `late` has made fewer calls than a process
 // of `ranks`. Sooner or later the process of `ranks` waits for the process of `late`.
-bool IsBehind(const Analysis& analysis, const std::vector<uint32_t>& late,
-              const std::vector<uint32_t>& ranks) {
+bool HasNotArrived(const Analysis& analysis, const std::vector<uint32_t>& late,
+                   const std::vector<uint32_t>& ranks) {
   for (uint32_t c = 0; c < analysis.histories.size(); ++c) {
     const auto entered = [&](uint32_t process) -> std::optional<uint64_t> {
       const MemberHistory* history = analysis.HistoryOf(c, process);
@@ -205,7 +205,7 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
     return std::any_of(cause.deviating.begin(), cause.deviating.end(), among) ||
            std::any_of(cause.agreeing.begin(), cause.agreeing.end(), among) ||
            (IsOnDevice(analysis.Op(*transport.agreeing_event)) &&
-            IsBehind(analysis, cause.deviating, ranks));
+            HasNotArrived(analysis, cause.deviating, ranks));
   };
   // The incidents to drop are selected before any is dropped.
   std::vector<Incident> kept;
@@ -306,7 +306,7 @@ void AddStatements(const Trace& trace, Report* report) {
     finding.kind = VerdictKind::kInconclusive;
     finding.world = trace.worlds.empty() ? kNoIndex : 0;
     finding.title = line.statement;
-    finding.why = "nothing else in the log says more";
+    finding.why = "the log shows no more about this";
     finding.fix =
         "next time run the job under `rollcall run`. Without it, set "
         "TORCH_NCCL_TRACE_BUFFER_SIZE=2000, whose dumps `rollcall analyze` reads, or "

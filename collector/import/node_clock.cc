@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMaxOffsetNs = int64_t{1} << 60;
 constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 
-bool IsSane(const NodeClock& clock) {
+bool IsPlausible(const NodeClock& clock) {
   return clock.offset_ns >= -kMaxOffsetNs && clock.offset_ns <= kMaxOffsetNs &&
          clock.error_ns >= 0 && clock.error_ns <= kMaxOffsetNs;
 }
@@ -42,7 +42,7 @@ std::optional<NodeClock> CorrectTimes(Journal* journal) {
   const journal::Clock* found = nullptr;
   for (const JournalEvent& event : journal->events) {
     const auto* clock = std::get_if<journal::Clock>(&event);
-    if (clock == nullptr || !IsSane(clock->clock)) continue;
+    if (clock == nullptr || !IsPlausible(clock->clock)) continue;
     if (found != nullptr && found->host != clock->host) return std::nullopt;
     found = clock;
   }

@@ -34,7 +34,7 @@ class Splitter {
     MoveMembers();
     MoveDeviceWork();
     ShareOpenCalls();
-    KeepGroupsWhereTheyHold();
+    KeepGroupsOfHeldCalls();
   }
 
  private:
@@ -204,7 +204,7 @@ class Splitter {
   }
 
   // Keeps an open group only for the devices that have operations in it.
-  void KeepGroupsWhereTheyHold() {
+  void KeepGroupsOfHeldCalls() {
     std::set<std::pair<uint32_t, uint32_t>> holding;  // process, thread
     for (const DeviceCall& call : calls_) {
       if (call.held) holding.emplace(call.process, call.event.thread);
@@ -303,7 +303,7 @@ class Unjudged {
     Problem& problem = trace_.problems.emplace_back();
     problem.code = ProblemCode::kMissingCalls;
     problem.message =
-        "process groups on devices cannot be told apart in this PyTorch: NCCL's calls are "
+        "process groups on devices cannot be distinguished in this PyTorch: NCCL's calls are "
         "diagnosed "
         "instead of theirs";
   }
@@ -317,10 +317,10 @@ class Unjudged {
     keys_.insert(carriers_.begin(), carriers_.end());
   }
 
-  void TakeOut(std::vector<DeviceCall>* calls) {
+  void RemoveCalls(std::vector<DeviceCall>* calls) {
     if (keys_.empty() && !uncertain_) return;
     for (uint32_t m = 0; m < drafts_.size(); ++m) {
-      if (Has(m)) TakeOut(m);
+      if (Has(m)) RemoveCalls(m);
     }
     std::erase_if(*calls, [this](const DeviceCall& call) { return Has(call.event.member); });
     for (Process& process : trace_.processes) {
@@ -342,7 +342,7 @@ class Unjudged {
            (IsNcclAlone(drafts_[m].flags) && keys_.contains(drafts_[m].key));
   }
 
-  void TakeOut(uint32_t m) {
+  void RemoveCalls(uint32_t m) {
     Member& member = trace_.members[m];
     member.events.clear();
     member.checkpoints.clear();
@@ -403,7 +403,7 @@ void SplitByDevice(const std::vector<MemberDraft>& drafts, Trace* trace,
   unjudged.AddCarriers();
   unjudged.AddUncounted();
   unjudged.NoteUncertain();
-  unjudged.TakeOut(calls);
+  unjudged.RemoveCalls(calls);
   std::erase_if(*waits, [](const HostWait& wait) { return wait.process == kNoIndex; });
 }
 

@@ -98,7 +98,7 @@ class NodeProcess {
       } else if (now - started_ >= limits_.total) {
         Stop(now, "it takes longer than " + Seconds(limits_.total));
       } else if (bytes_ > limits_.output_bytes) {
-        Stop(now, "it prints more than is read");
+        Stop(now, "it printed more than the limit");
       }
     } else if (now - *stopping_ >= kTermToKill) {
       kill(-pid_, SIGKILL);

@@ -32,7 +32,7 @@ constexpr uint64_t kGroupProcesses = 32;
 // Whether `frame` belongs to a function that makes its requests on the caller's communicator. Other
 // collectives may consist of collectives on internal communicators (coll/han). Their requests show
 // nothing about the caller's communicator.
-bool IsPlain(const CallFrame& frame) {
+bool UsesCallersCommunicator(const CallFrame& frame) {
   for (const std::string_view prefix :
        {"PMPI_", "MPI_", "pmpi_", "mpi_", "ompi_coll_base_", "ompi_coll_tuned_", "mca_coll_basic_",
         "mca_pml_", "ompi_request_"}) {
@@ -225,7 +225,7 @@ OpenMpiObjects::Requests OpenMpiObjects::ReadRequests(std::span<const CallFrame>
   const uint64_t begin = frames[0].registers.stack_pointer;
   const uint64_t end = frames[1].registers.stack_pointer;
   if (begin == 0) return {};
-  for (size_t i = 0; i + 1 < frames.size() && IsPlain(frames[i]); ++i) {
+  for (size_t i = 0; i + 1 < frames.size() && UsesCallersCommunicator(frames[i]); ++i) {
     for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
       Requests requests = RequestsOf(word, begin, end);
       if (!requests.open.empty()) return requests;
@@ -249,7 +249,8 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
   Requests all;
   std::vector<uint64_t>& requests = all.open;
   bool open = true;  // all of them are awaited
-  for (size_t i = frames.size() - 1; i-- > 0 && IsPlain(frames[i]) && requests.empty();) {
+  for (size_t i = frames.size() - 1;
+       i-- > 0 && UsesCallersCommunicator(frames[i]) && requests.empty();) {
     if (frames[i].function.starts_with(kWait)) {
       const std::string_view which = frames[i].function.substr(kWait.size());
       open = which.empty() || which == "_all";

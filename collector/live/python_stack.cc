@@ -109,7 +109,7 @@ class Walker {
 
   void Follow(uint64_t frame) {
     for (int step = 0; frame != 0; ++step) {
-      if (step == kMaxSteps) return Fail("its frames go on without end");
+      if (step == kMaxSteps) return Fail("its chain of frames does not end");
       if (Clock::now() >= deadline_) return Fail("reading its frames took too long");
       std::array<unsigned char, kMaxFrameBytes> at{};
       if (!Read(frame, at.data(), frame_bytes_)) return Fail("a frame could not be read");

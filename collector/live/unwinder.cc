@@ -93,7 +93,7 @@ class Unwinder::Impl {
     } else if (status == 0) {
       // libdwfl treats a return address that it could not compute as nonexistent.
       stack.detail = missing_address_ == 0 ? "needs a register that is not known"
-                     : snapshot.stack_cut  ? "the stack is larger than what was copied"
+                     : snapshot.stack_cut  ? "the stack is larger than the copy"
                                            : "the stack could not be read";
     } else if (status == DWARF_CB_ABORT) {
       stack.end = walk.stopped_for;
@@ -106,7 +106,7 @@ class Unwinder::Impl {
       const char* message = dwfl_errmsg(-1);
       stack.detail = message != nullptr ? message : "unwinding failed";
       if (missing_address_ != 0 && snapshot.stack_cut) {
-        stack.detail = "the stack is larger than what was copied";
+        stack.detail = "the stack is larger than the copy";
       }
       // Memory and registers were available, so the unwind tables are insufficient.
       if (missing_address_ == 0 && snapshot.all_registers)

@@ -134,7 +134,7 @@ bool IsDestructor(std::string_view function) {
 }
 
 std::optional<PathExit> CallSites::FindExit(uint32_t waiting, uint32_t left) const {
-  const PathDivergence parting = Part(waiting, left);
+  const PathDivergence parting = ComparePaths(waiting, left);
   if (!parting.known || parting.arms) return std::nullopt;
   const bool one_line = !parting.branch;  // one line called the two functions
   if (one_line ? parting.a.vaddr >= parting.b.vaddr : parting.a.line == parting.b.line) {

@@ -194,7 +194,7 @@ bool CallSites::IsConditional(const EnclosingLoop& loop) const {
   return false;
 }
 
-PathDivergence CallSites::Part(uint32_t path_a, uint32_t path_b) const {
+PathDivergence CallSites::ComparePaths(uint32_t path_a, uint32_t path_b) const {
   PathDivergence path_divergence;
   if (path_a == kNoIndex || path_b == kNoIndex) return path_divergence;
   if (Id(path_a) == Id(path_b) && Id(path_a) != 0) {

@@ -78,7 +78,7 @@ class CallSites {
   // The frame in the user's code that a verdict shows (user_code.h); empty without a path.
   SourceFrame UserFrame(uint32_t call_path) const;
 
-  PathDivergence Part(uint32_t path_a, uint32_t path_b) const;
+  PathDivergence ComparePaths(uint32_t path_a, uint32_t path_b) const;
 
   // How a rank that is at `left` got past the call `waiting` of another rank. Empty if the source
   // shows no exit between the two, if `left` may be before the call, or without sources. See

@@ -44,7 +44,7 @@ std::optional<CallerKind> KindByName(const SourceFrame& frame) {
 
 // The first line after `line` at which the function of `line` ends the program or throws. With
 // `arm`: a line in that arm. nullptr if there is none.
-const SourceFlow* EndBehind(const SourceBlocks& source, int line, const SourceBlock* arm) {
+const SourceFlow* EndAfter(const SourceBlocks& source, int line, const SourceBlock* arm) {
   const SourceFlow* function = FunctionAround(source.flow, line);
   if (function == nullptr) return nullptr;
   for (const SourceFlow& flow : source.flow) {
@@ -62,7 +62,7 @@ const SourceFlow* EndBehind(const SourceBlocks& source, int line, const SourceBl
 
 std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t other) {
   if (path == kNoIndex) return std::nullopt;
-  const PathDivergence parting = sites.Part(other, path);
+  const PathDivergence parting = sites.ComparePaths(other, path);
   if (parting.same) return std::nullopt;
   const std::vector<const SourceFrame*> frames = sites.OutermostFirst(path);
   const size_t first = parting.known ? parting.depth + (parting.branch ? 1 : 0) : 0;
@@ -90,7 +90,7 @@ std::optional<Caller> FindCaller(const CallSites& sites, uint32_t path, uint32_t
     const SourceBlock* arm =
         InnermostBlock(source->blocks, SourceBlock::Kind::kArm, line, here ? parting.a.line : 0);
     conditional |= arm != nullptr;
-    const SourceFlow* end = conditional ? EndBehind(*source, line, here ? arm : nullptr) : nullptr;
+    const SourceFlow* end = conditional ? EndAfter(*source, line, here ? arm : nullptr) : nullptr;
     if (end == nullptr) continue;
     return Caller{CallerKind::kErrorPath, *frames[i], end->first,
                   end->kind == SourceFlow::Kind::kEnd};

@@ -38,7 +38,7 @@ struct FirstDifference {
 bool Equal(uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; }
 
 // Whether a[i..i+calls) is one or several further iterations of the loop that a was in.
-bool GoesOn(const Keys& a, size_t i, size_t calls) {
+bool ContinuesLoop(const Keys& a, size_t i, size_t calls) {
   for (size_t period = 1; period <= calls && period <= i; ++period) {
     if (calls % period != 0) continue;
     size_t j = i;
@@ -60,7 +60,7 @@ bool AgreeWithout(const History& a, size_t i, size_t calls, const History& b) {
     if (!Equal(a.roots[at], b.roots[i + agreeing])) return false;
   }
   return agreeing >= calls ||
-         (agreeing > 0 && i + agreeing == b.size() && GoesOn(a.sites, i, calls));
+         (agreeing > 0 && i + agreeing == b.size() && ContinuesLoop(a.sites, i, calls));
 }
 
 // Whether a and b agree until one of them ends if all occurrences of the call a[i], which b never
@@ -90,7 +90,7 @@ bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
 }
 
 // Whether a and b have the same calls from i on in a different order. If so, no call was skipped.
-bool Turned(const Keys& a, const Keys& b, size_t i) {
+bool IsReordered(const Keys& a, const Keys& b, size_t i) {
   if (a.size() != b.size()) return false;
   return std::is_permutation(a.begin() + static_cast<ptrdiff_t>(i), a.end(),
                              b.begin() + static_cast<ptrdiff_t>(i));
@@ -112,7 +112,7 @@ std::optional<FirstDifference> FirstShift(const History& x, const History& y) {
       if (!a_more && !AgreeWithout(y, i, shift, x)) continue;
       // Only a reordering of a few calls at the end is detected, because is_permutation takes
       // quadratic time.
-      if (a.size() - i <= kMaxTurn && Turned(a, b, i)) return std::nullopt;
+      if (a.size() - i <= kMaxTurn && IsReordered(a, b, i)) return std::nullopt;
       return FirstDifference{i, a_more, shift};
     }
     const bool a_each = AgreeWithoutEach(x, i, y);

@@ -102,7 +102,7 @@ bool IsNcclFunction(std::string_view function) {
 
 // The index of the frame that called NCCL, or 0. Frames inside NCCL may be the profiler's, which
 // NCCL calls for its events.
-size_t BehindNccl(const std::vector<const SourceFrame*>& frames) {
+size_t CallerOfNccl(const std::vector<const SourceFrame*>& frames) {
   for (size_t i = frames.size(); i-- > 0;) {
     if (frames[i]->language != Language::kPython && IsNcclFunction(frames[i]->function)) {
       return i + 1 < frames.size() ? i + 1 : 0;
@@ -144,7 +144,7 @@ const SourceFrame* InnermostUserFrame(const std::vector<const SourceFrame*>& fra
   const SourceFrame* python = nullptr;
   const SourceFrame* with_line = nullptr;
   const SourceFrame* named = nullptr;
-  for (size_t i = BehindNccl(frames); i < frames.size(); ++i) {
+  for (size_t i = CallerOfNccl(frames); i < frames.size(); ++i) {
     const SourceFrame* frame = frames[i];
     if (IsRuntimeModule(frame->module)) continue;
     if (frame->line != 0) {

@@ -121,7 +121,7 @@ class ArgumentChecker {
 };
 
 // The codes of the path, innermost first, without those of exit() itself.
-std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
+std::span<const uint32_t> CallersOfExit(const Trace& trace, uint32_t call_path) {
   if (call_path == kNoIndex) return {};
   const std::vector<uint32_t>& codes = trace.call_paths[call_path].codes;
   const auto first = std::find_if(codes.begin(), codes.end(), [&](uint32_t code) {
@@ -135,7 +135,7 @@ std::span<const uint32_t> BehindExit(const Trace& trace, uint32_t call_path) {
 // recorded call, the runtime also exits for its own reasons, so a function of the library has to be
 // on the path.
 bool LeftByLibrary(const Trace& trace, const Process& process) {
-  const std::span<const uint32_t> codes = BehindExit(trace, process.exit_call_path);
+  const std::span<const uint32_t> codes = CallersOfExit(trace, process.exit_call_path);
   if (codes.empty() || !IsOfMpi(FamilyOf(trace.codes[codes.front()].module_path))) return false;
   return !process.open_calls.empty() || std::any_of(codes.begin(), codes.end(), [&](uint32_t code) {
     return FamilyOf(trace.codes[code].module_path) == ModuleFamily::kMpi;
@@ -345,7 +345,7 @@ void ResolveRejections(Trace* trace) {
 
 std::string MpiFunction(const Trace& trace, uint32_t call_path) {
   std::string name;
-  for (const uint32_t code : BehindExit(trace, call_path)) {
+  for (const uint32_t code : CallersOfExit(trace, call_path)) {
     if (!IsOfMpi(FamilyOf(trace.codes[code].module_path))) break;
     name = trace.codes[code].frames.empty() ? "" : trace.codes[code].frames.back().function;
   }

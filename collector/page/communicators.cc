@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxCommunicators = 12;
 // The window: sequence numbers before and after the divergence.
 constexpr uint64_t kBefore = 32;
-constexpr uint64_t kBehind = 31;
+constexpr uint64_t kAfter = 31;
 // Limits for all communicators together.
 constexpr size_t kMaxClasses = 256;
 constexpr size_t kMaxRuns = 8000;
@@ -81,7 +81,7 @@ class Matrix {
       : analysis_(analysis), histories_(histories), marked_(marked), culprits_(culprits) {
     const uint64_t middle = std::clamp<uint64_t>(marked.value_or(FrontOf(histories)), 1, Highest());
     first_ = std::max(middle > kBefore ? middle - kBefore : 1, std::min(middle, FirstRecorded()));
-    count_ = static_cast<size_t>(middle - first_ + 1 + std::min(Highest() - middle, kBehind));
+    count_ = static_cast<size_t>(middle - first_ + 1 + std::min(Highest() - middle, kAfter));
     Classify();
   }
 

@@ -30,7 +30,7 @@ constexpr std::string_view RoleName(Site::Role role) {
   switch (role) {
     case Site::Role::kWaiting:
       return "waiting";
-    case Site::Role::kWentOn:
+    case Site::Role::kContinued:
       return "went-on";
     case Site::Role::kCulprit:
       return "culprit";

@@ -72,7 +72,7 @@ class RankDifference {
     const size_t from = same_ - std::min(same_, around);
     for (size_t i = from; i < same_; ++i) AddRow(At(0, i), At(1, i));
     difference.first = rows_.size();
-    if (differ) AddBehind(2 * around);
+    if (differ) AddRowsAfter(2 * around);
     difference.rows = std::move(rows_);
     return difference;
   }
@@ -161,7 +161,7 @@ class RankDifference {
   }
 
   // Adds the rows after the first difference, aligned by the longest common subsequence.
-  void AddBehind(size_t rows) {
+  void AddRowsAfter(size_t rows) {
     constexpr size_t kWindow = 256;
     const auto left = [&](size_t i) { return At(0, same_ + i); };
     const auto right = [&](size_t i) { return At(1, same_ + i); };

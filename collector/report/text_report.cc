@@ -35,7 +35,7 @@ std::string_view RoleText(const Site& site) {
   switch (site.role) {
     case Site::Role::kWaiting:
       return "waiting";
-    case Site::Role::kWentOn:
+    case Site::Role::kContinued:
       return "went on";
     case Site::Role::kCulprit:
       return "here";

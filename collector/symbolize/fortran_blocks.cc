@@ -35,9 +35,9 @@ std::string WithoutBlanks(std::string_view text) {
 }
 
 // Whether the statement begins a program unit or a procedure.
-bool BeginsFunction(std::string_view said) {
-  if (FirstWord(said) == "program") return true;
-  for (std::string_view rest = said.substr(0, said.find('(')); !rest.empty();) {
+bool BeginsFunction(std::string_view rest_of_line) {
+  if (FirstWord(rest_of_line) == "program") return true;
+  for (std::string_view rest = rest_of_line.substr(0, rest_of_line.find('(')); !rest.empty();) {
     const std::string_view word = FirstWord(rest);
     if (word == "end" || word == "call") return false;
     if (word == "subroutine" || word == "function") return true;
@@ -107,17 +107,18 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
     if (part.empty()) continue;
     if (statement.empty()) begins = line;
     if (part.starts_with('&')) part.erase(0, 1);
-    const bool goes_on = part.ends_with('&');
-    if (goes_on) part.pop_back();
+    const bool continues = part.ends_with('&');
+    if (continues) part.pop_back();
     statement += part;
-    if (goes_on) continue;
-    std::string_view said = statement;
+    if (continues) continue;
+    std::string_view rest_of_line = statement;
     // "outer: do i = 1, n"
-    const std::string_view name = FirstWord(said);
-    const std::string_view behind = Trim(said.substr(name.size()));
-    if (behind.starts_with(':') && !behind.starts_with("::")) said = Trim(behind.substr(1));
-    const std::string packed = WithoutBlanks(said);
-    const std::string_view word = FirstWord(said);
+    const std::string_view name = FirstWord(rest_of_line);
+    const std::string_view after_name = Trim(rest_of_line.substr(name.size()));
+    if (after_name.starts_with(':') && !after_name.starts_with("::"))
+      rest_of_line = Trim(after_name.substr(1));
+    const std::string packed = WithoutBlanks(rest_of_line);
+    const std::string_view word = FirstWord(rest_of_line);
     if (word == "do" && packed.find('=') != 2) {
       if (packed.size() > 2 && std::isdigit(static_cast<unsigned char>(packed[2])) != 0) {
         return std::nullopt;  // ends at a label
@@ -149,7 +150,7 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
       }
       found.flow.push_back(
           {.kind = *kind, .first = begins, .last = line, .condition = ConditionText(condition)});
-    } else if (BeginsFunction(said)) {
+    } else if (BeginsFunction(rest_of_line)) {
       functions.push_back(begins);
     } else if (!functions.empty() &&
                (packed == "end" || packed.starts_with("endsubroutine") ||

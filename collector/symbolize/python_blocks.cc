@@ -174,13 +174,13 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
     if (code.starts_with("async ")) code = Trim(code.substr(6));
     const std::string_view word = FirstWord(code);
     const bool loop = word == "for" || word == "while";
-    const bool goes_on = word == "else" || word == "elif";
-    if (!goes_on) std::erase_if(branches, is_as_deep);
+    const bool continues = word == "else" || word == "elif";
+    if (!continues) std::erase_if(branches, is_as_deep);
     const bool handler = word == "except" && !tries.empty() && tries.back().indent == line.indent;
-    if (!goes_on && !handler && word != "finally") std::erase_if(tries, is_as_deep);
+    if (!continues && !handler && word != "finally") std::erase_if(tries, is_as_deep);
     if (line.comprehension) found.blocks.push_back({.first = line.first, .last = line.last});
     const bool flows = word == "def" || word == "try" || handler;
-    if (!loop && !goes_on && !flows && word != "if") continue;
+    if (!loop && !continues && !flows && word != "if") continue;
     int last = line.last;
     for (size_t j = i + 1; j < lines->size() && (*lines)[j].indent > line.indent; ++j) {
       last = (*lines)[j].last;
@@ -201,12 +201,12 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
     if (word == "for") block.subject = Targets(code.substr(word.size()));
     if (!loop) {
       // The else of a loop or of a try continues no branch.
-      if (goes_on && (branches.empty() || branches.back().indent != line.indent)) continue;
-      if (!goes_on) branches.push_back({line.indent, next_branch++});
+      if (continues && (branches.empty() || branches.back().indent != line.indent)) continue;
+      if (!continues) branches.push_back({line.indent, next_branch++});
       block.branch = branches.back().branch;
       code.remove_prefix(word.size());
       const std::string_view condition = code.substr(0, code.find(':'));
-      if (!goes_on) SetCondition(condition, &block);
+      if (!continues) SetCondition(condition, &block);
       arms.push_back({line.indent, 0, ConditionText(condition)});
     }
     found.blocks.push_back(std::move(block));

@@ -127,7 +127,7 @@ SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>&
     for (const int i : EnclosingControl(lines, index)) shown.try_emplace(i, false);
   }
   if (shown.empty()) {
-    excerpt.error = "the source is shorter than the program says: it has changed";
+    excerpt.error = "the source has fewer lines than the debug information: it has changed";
     return excerpt;
   }
   for (const auto& [index, marked] : shown) {

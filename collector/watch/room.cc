@@ -57,7 +57,7 @@ bool HasThreads(int count) {
 
 }  // namespace
 
-std::string LackOfRoom() {
+std::string MissingResource() {
   if (!HasDescriptors())
     return fmt::format("fewer than {} free descriptors (ulimit -n)", kDescriptors);
   rlimit address_space{};

@@ -13,7 +13,7 @@ namespace rollcall {
 //
 // The limit of processes counts threads, and applies to all processes of the user together. The job
 // needs a part of what is left, so twice as many threads are taken as rollcall uses.
-std::string LackOfRoom();
+std::string MissingResource();
 
 }  // namespace rollcall
 

@@ -114,7 +114,7 @@ bool WatchedJob::MakeDirectory(std::string* problem) {
 }
 
 bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
-  const std::string lack = LackOfRoom();
+  const std::string lack = MissingResource();
   if (!lack.empty()) {
     *problem = "cannot be set up: " + lack;
     return false;

@@ -99,7 +99,7 @@ bool MayHaveLeftALoop(const Case& of) {
     const Event* a = of.analysis.CurrentEvent(ring[i]);
     const Event* b = of.analysis.CurrentEvent(ring[(i + 1) % ring.size()]);
     if (a == nullptr || b == nullptr) continue;
-    const PathDivergence parting = of.analysis.sites.Part(a->call_path, b->call_path);
+    const PathDivergence parting = of.analysis.sites.ComparePaths(a->call_path, b->call_path);
     if (!parting.loops_a.empty() || !parting.loops_b.empty()) return true;
   }
   return false;

@@ -109,7 +109,7 @@ bool KnowsDevice(const HangCase& of) {
   const Process& process = of.analysis.trace.processes[of.incident.deviating.front()];
   return !process.graphs &&
          std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
-           return gpu.state == static_cast<uint32_t>(ring::GpuKnowledge::kNone) &&
+           return gpu.state == static_cast<uint32_t>(ring::CompletionSource::kNone) &&
                   gpu.enqueued != 0;
          });
 }
@@ -122,7 +122,7 @@ bool MayOnlyBeSlow(const HangCase& of) {
 }
 
 // The lagging rank was seen alive and outside every call, or its counts are complete.
-bool SeenBehind(const HangCase& of) {
+bool SeenNotArrived(const HangCase& of) {
   const Incident& incident = of.incident;
   const uint32_t behind = incident.deviating.front();
   const Process& process = of.analysis.trace.processes[behind];
@@ -140,7 +140,7 @@ bool SeesStreams(const HangCase& of) {
   const auto sees = [&of](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = of.analysis.trace.processes[p].gpu;
     return std::all_of(all.begin(), all.end(), [](const ring::GpuProgress& progress) {
-      return progress.state == static_cast<uint32_t>(ring::GpuKnowledge::kMarks);
+      return progress.state == static_cast<uint32_t>(ring::CompletionSource::kMarks);
     });
   };
   const Incident& incident = of.incident;
@@ -201,7 +201,7 @@ bool OfStacks(const HangCase& of) { return !of.analysis.trace.HasRecords(); }
 bool OfLogs(const HangCase& of) { return of.analysis.trace.evidence == Trace::Evidence::kLogs; }
 
 // Only the process that started the rank's program seems to be left.
-bool IsBelievedGone(const HangCase& of) {
+bool SeemsGone(const HangCase& of) {
   const uint32_t p = of.incident.deviating.front();
   if (!OfStacks(of)) return false;
   const Place& place = of.analysis.PlaceOf(p);
@@ -261,14 +261,14 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kCycle, OneIsStuck, kProven},
     {What::kCycle, KnowsDevice, kLikely},
     {What::kCycle, Always, kSuspected},
-    {What::kBehind, IsStoppedAlone, kLikely},
-    {What::kBehind, OfStacks, kSuspected},
-    {What::kBehind, MayAllBeIdle, kSuspected},
-    {What::kBehind, HasUnrecordedWork, kSuspected},
-    {What::kBehind, MayCloseGroup, kSuspected},
-    {What::kBehind, MayOnlyBeSlow, kSuspected},
-    {What::kBehind, SeenBehind, kLikely},
-    {What::kBehind, Always, kSuspected},
+    {What::kNotArrived, IsStoppedAlone, kLikely},
+    {What::kNotArrived, OfStacks, kSuspected},
+    {What::kNotArrived, MayAllBeIdle, kSuspected},
+    {What::kNotArrived, HasUnrecordedWork, kSuspected},
+    {What::kNotArrived, MayCloseGroup, kSuspected},
+    {What::kNotArrived, MayOnlyBeSlow, kSuspected},
+    {What::kNotArrived, SeenNotArrived, kLikely},
+    {What::kNotArrived, Always, kSuspected},
     {What::kAllArrived, OfStacks, kSuspected},  // stacks do not show most arguments
     {What::kAllArrived, OfLogs, kSuspected},    // nor do logs
     {What::kAllArrived, SeesAllWork, kLikely},
@@ -297,7 +297,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
     {What::kUnreceived, Always, kLikely},
-    {What::kDeath, IsBelievedGone, kSuspected},
+    {What::kDeath, SeemsGone, kSuspected},
     {What::kDeath, EndIsCertain, kProven},
     {What::kDeath, Always, kLikely},
     {What::kRejected, RejectionIsCertain, kProven},

@@ -53,7 +53,7 @@ bool HaveDiverged(const Analysis& analysis, const std::vector<uint32_t>& ranks) 
 bool MayBeIdle(const Analysis& analysis, const Incident& incident) {
   const std::vector<uint32_t>& idle = incident.deviating;
   const bool all =
-      (incident.what == Incident::What::kBehind || incident.Of<StartDetails>().store) &&
+      (incident.what == Incident::What::kNotArrived || incident.Of<StartDetails>().store) &&
       !idle.empty() &&
       std::all_of(idle.begin(), idle.end(), [&](uint32_t p) { return WaitsOutside(analysis, p); });
   if (!all) return false;

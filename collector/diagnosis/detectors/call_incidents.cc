@@ -73,7 +73,7 @@ class CallFinder {
     };
     // The data of members without a record is unknown, so there is no majority.
     const bool is_vote = of_data && !mismatch.pair && !mismatch.deviating.empty();
-    if (is_vote && present.size() < HowMany(histories, sequence)) {
+    if (is_vote && present.size() < CallerCount(histories, sequence)) {
       mismatch.others = std::exchange(mismatch.deviating, {});
     }
     incident.tie = mismatch.deviating.empty();
@@ -109,7 +109,7 @@ class CallFinder {
   }
 
   // The number of members that made the call, recorded or not.
-  static size_t HowMany(const CommunicatorHistory& histories, uint64_t sequence) {
+  static size_t CallerCount(const CommunicatorHistory& histories, uint64_t sequence) {
     return static_cast<size_t>(
         std::count_if(histories.members.begin(), histories.members.end(),
                       [&](const auto& member) { return member.entered >= sequence; }));

@@ -132,7 +132,7 @@ class CycleFinder {
       for (const uint32_t p : node.missing) {
         if (std::binary_search(component.begin(), component.end(), p)) within.push_back(p);
       }
-      const std::vector<uint32_t> gone_past = ThosePast(analysis_, node, within);
+      const std::vector<uint32_t> gone_past = RanksPast(analysis_, node, within);
       if (!gone_past.empty()) {
         Judge(node, gone_past, true, &past);
         continue;
@@ -191,7 +191,7 @@ class CycleFinder {
     return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
              const Event* stands = PlaceInOrder(analysis_, p);
              return stands != nullptr &&
-                    analysis_.sites.Part(waiting->call_path, stands->call_path).arms;
+                    analysis_.sites.ComparePaths(waiting->call_path, stands->call_path).arms;
            });
   }
 
@@ -213,9 +213,9 @@ class CycleFinder {
   void Judge(const CollectiveNode& node, const std::vector<uint32_t>& group, bool went_past,
              std::optional<Incident>* best) {
     const std::vector<uint32_t> there =
-        went_past ? WhoComes(analysis_, node, group) : WhoCame(analysis_, node);
+        went_past ? RanksComing(analysis_, node, group) : RanksEntered(analysis_, node);
     if (there.empty() || node.inside.empty()) return;
-    const std::vector<uint32_t> voters = went_past ? there : WhoUsesBoth(there, group.front());
+    const std::vector<uint32_t> voters = went_past ? there : UsersOfBoth(there, group.front());
     Incident incident;
     incident.what = What::kCycle;
     incident.communicator = node.communicator;
@@ -298,7 +298,7 @@ class CycleFinder {
 
   // The members of `there` that are also members of the communicator of the call of `process`: only
   // they call on both communicators. All of `there` if `process` is in no call on a communicator.
-  std::vector<uint32_t> WhoUsesBoth(const std::vector<uint32_t>& there, uint32_t process) const {
+  std::vector<uint32_t> UsersOfBoth(const std::vector<uint32_t>& there, uint32_t process) const {
     const Event* stands = PlaceInOrder(analysis_, process);
     if (stands == nullptr || stands->member == kNoIndex) return there;
     const uint32_t other = analysis_.CommunicatorOf(*stands);

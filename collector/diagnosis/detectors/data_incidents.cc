@@ -64,7 +64,7 @@ void AddEntry(const Trace& trace, const Entry& entry, MemberCallData* to) {
 }
 
 // Whether the records show that the members made the same call.
-bool Fits(const Analysis& analysis, const DataCall& call) {
+bool IsSameCall(const Analysis& analysis, const DataCall& call) {
   if (call.event == nullptr) return false;
   const Arguments& one = analysis.Args(*call.event);
   return std::all_of(call.members.begin(), call.members.end(), [&](const MemberCallData& member) {
@@ -122,7 +122,7 @@ void VisitDataCalls(const Analysis& analysis, const CommunicatorHistory& histori
       call.event = member.event;
       AddEntry(analysis.trace, entries[i], &member);
     }
-    if (Fits(analysis, call)) visit(call);
+    if (IsSameCall(analysis, call)) visit(call);
   }
 }
 

@@ -91,7 +91,7 @@ class HostFinder : DeviceFinder {
   void AddHostsOf(const DeviceOperation& operation, std::vector<uint32_t> hosts) {
     std::vector<uint32_t> there = operation.first;
     there.insert(there.end(), operation.behind.begin(), operation.behind.end());
-    Incident incident = Make(What::kBehind, operation);
+    Incident incident = Make(What::kNotArrived, operation);
     incident.agreeing = there;
     incident.deviating = std::move(hosts);
     incident.deviating_event = analysis_.LastCall(incident.deviating.front());

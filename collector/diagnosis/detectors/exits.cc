@@ -101,7 +101,7 @@ class ExitFinder {
       if (exit && analysis_.sites.Id(stands->call_path) == known) continue;
       // At exit, nothing of the program is on the stack.
       if (analysis_.Finalizes(*stands) &&
-          !analysis_.sites.Part(waiting.call_path, stands->call_path).known) {
+          !analysis_.sites.ComparePaths(waiting.call_path, stands->call_path).known) {
         continue;
       }
       known = analysis_.sites.Id(stands->call_path);

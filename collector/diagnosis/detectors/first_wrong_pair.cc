@@ -37,7 +37,7 @@ uint64_t FindFirstWrongPair(const AlignedTrace& aligned, const CommunicatorHisto
     if (site(*a, sequence) == site_a && site(*d, sequence) == site_d) return mismatch;
   }
   const PathDivergence parted =
-      aligned.sites.Part(a->At(began)->call_path, d->At(began)->call_path);
+      aligned.sites.ComparePaths(a->At(began)->call_path, d->At(began)->call_path);
   const bool of_one_function = parted.known && parted.branch && !parted.arms;
   return of_one_function && parted.sources_a && parted.sources_b ? began : mismatch;
 }

@@ -172,10 +172,10 @@ struct DataDetails {
   std::vector<uint32_t> agreeing_paths;
   // kNonFinite: the value that the first of `deviating` passed, and how it spread.
   FirstNonFinite first;
-  size_t members = 0;              // of the communicator
-  std::vector<uint32_t> infected;  // processes with one in the call's result
-  std::vector<uint32_t> later;     // other communicators that it reached
-  bool from_messages = false;      // `deviating` had received messages before
+  size_t members = 0;                 // of the communicator
+  std::vector<uint32_t> received_by;  // processes with one in the call's result
+  std::vector<uint32_t> later;        // other communicators that it reached
+  bool from_messages = false;         // `deviating` had received messages before
   // Processes that had a NaN or an infinity before. `deviating` may have received it from them by
   // calls whose data is not searched, or as an infinity from a minimum or maximum.
   std::vector<uint32_t> earlier;

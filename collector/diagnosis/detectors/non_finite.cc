@@ -262,12 +262,12 @@ class NonFiniteFinder {
     if (!AreOfOneGroup(analysis_, histories)) return;
     const FirstNonFinite& what = first_[origins.front()]->what;
     std::vector<const MemberHistory*> finite;
-    std::vector<uint32_t> infected;
+    std::vector<uint32_t> received_by;
     bool unknown = !histories.absent.empty();
     bool any_finite_result = false;
     for (const MemberHistory& history : histories.members) {
       const State result = ResultOf(history, key);
-      if (result == State::kNonFinite) infected.push_back(history.process);
+      if (result == State::kNonFinite) received_by.push_back(history.process);
       any_finite_result |= result == State::kFinite;
       if (Contains(origins, history.process)) continue;
       switch (InputOf(history, key)) {
@@ -281,7 +281,7 @@ class NonFiniteFinder {
       }
     }
     if (finite.empty()) return;
-    if (infected.empty() && (any_finite_result || !MustSpread(what))) return;
+    if (received_by.empty() && (any_finite_result || !MustSpread(what))) return;
     Incident incident;
     incident.what = Incident::What::kNonFinite;
     incident.communicator = histories.communicator;
@@ -290,7 +290,7 @@ class NonFiniteFinder {
     auto& details = incident.Set<DataDetails>();
     details.first = what;
     details.members = histories.members.size() + histories.absent.size();
-    details.infected = std::move(infected);
+    details.received_by = std::move(received_by);
     details.sampled = sampled_;
     for (const uint32_t p : origins) {
       incident.deviating.push_back(p);

@@ -18,15 +18,16 @@ bool SameSite(const Analysis& analysis, const Event& a, const Event& b) {
 // Whether `leaver` is after the loop whose sites are keys[begin, begin + period), by the lines of
 // the function in which they diverge. A call whose line is before the loop's lines is part of the
 // loop's body. If it `was_made` before the loop, an outer loop repeats it instead.
-bool Behind(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
-            const Event& leaver, bool was_made) {
+bool IsAfterLoop(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
+                 const Event& leaver, bool was_made) {
   bool before = false;
   bool behind = false;
   for (size_t i = 0; i < loop.period; ++i) {
     const Event* event = history.At(history.first + loop.begin + i);
     if (event == nullptr) return false;
     if (SameSite(analysis, *event, leaver)) return false;
-    const PathDivergence path_divergence = analysis.sites.Part(event->call_path, leaver.call_path);
+    const PathDivergence path_divergence =
+        analysis.sites.ComparePaths(event->call_path, leaver.call_path);
     if (path_divergence.same)
       return false;  // one call made another operation: still inside the loop
     if (!path_divergence.known || !path_divergence.branch) continue;
@@ -141,7 +142,7 @@ bool LeftByHistory(const Analysis& analysis, const MemberHistory& staying, uint6
     const Event* own_first = own == nullptr ? nullptr : own->At(first->sequence);
     if (event->start_ns >= (own_first != nullptr ? own_first : first)->start_ns) return false;
   }
-  if (!Behind(analysis, staying, loop, leaver, was_made)) return false;
+  if (!IsAfterLoop(analysis, staying, loop, leaver, was_made)) return false;
   divergence->uneven = true;
   divergence->period = loop.period;
   divergence->iterations = static_cast<uint64_t>(
@@ -212,7 +213,7 @@ bool SameCalls(const Analysis& analysis, const Iterations::Calls& a, const Itera
 
 // Whether both made the same calls in each of the last iterations. At least two iterations are
 // needed.
-bool WentTheSameWay(const Analysis& analysis, const Iterations& a, const Iterations& b) {
+bool MadeTheSameCalls(const Analysis& analysis, const Iterations& a, const Iterations& b) {
   const size_t iterations = std::min(a.whole.size(), b.whole.size());
   for (size_t i = 1; i <= iterations; ++i) {
     const Iterations::Calls& x = a.whole[a.whole.size() - i];
@@ -235,7 +236,7 @@ bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b) {
   return x.line != 0 && x.line == y.line && x.file == y.file && x.function == y.function;
 }
 
-std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node) {
+std::vector<uint32_t> RanksEntered(const Analysis& analysis, const CollectiveNode& node) {
   std::vector<uint32_t> came = WhoEntered(analysis, node);
   if (node.inside.empty()) return came;
   const Event* inside =
@@ -261,12 +262,12 @@ bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event
 
 int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b) {
   const CallSites& sites = analysis.sites;
-  const PathDivergence to_a = sites.Part(here.call_path, a.call_path);
-  const PathDivergence to_b = sites.Part(here.call_path, b.call_path);
+  const PathDivergence to_a = sites.ComparePaths(here.call_path, a.call_path);
+  const PathDivergence to_b = sites.ComparePaths(here.call_path, b.call_path);
   if (!to_a.known || !to_b.known || !to_a.branch || !to_b.branch) return 0;
   // The process has to leave functions before it can make the call that is further out.
   if (to_a.depth != to_b.depth) return to_a.depth > to_b.depth ? -1 : 1;
-  const PathDivergence between = sites.Part(a.call_path, b.call_path);
+  const PathDivergence between = sites.ComparePaths(a.call_path, b.call_path);
   if (!between.known || !between.branch || between.depth != to_a.depth) return 0;
   const auto holds = [&](const std::vector<EnclosingLoop>& loops) {
     return std::any_of(loops.begin(), loops.end(), [&](const EnclosingLoop& loop) {
@@ -283,9 +284,9 @@ int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, 
   return ahead_a != ahead_b ? (ahead_a ? -1 : 1) : between.order;
 }
 
-std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
-                               const std::vector<uint32_t>& past) {
-  std::vector<uint32_t> coming = WhoCame(analysis, node);
+std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode& node,
+                                  const std::vector<uint32_t>& past) {
+  std::vector<uint32_t> coming = RanksEntered(analysis, node);
   if (node.inside.empty() || past.empty()) return coming;
   const Event* call =
       CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
@@ -309,7 +310,8 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
     const MemberHistory* history = analysis.HistoryOf(comm, waiter);
     if (history != nullptr && history->entered >= stands.sequence) return false;
   }
-  const PathDivergence path_divergence = analysis.sites.Part(waiting.call_path, stands.call_path);
+  const PathDivergence path_divergence =
+      analysis.sites.ComparePaths(waiting.call_path, stands.call_path);
   const bool stands_behind =
       path_divergence.known && path_divergence.branch && path_divergence.order < 0;
   const Iterations own = CutAt(analysis, process, waiting, stands);
@@ -348,7 +350,7 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
   // iterations decide.
   if (path_divergence.known) return stands_behind;
   return same_iteration && HasCallPath(analysis, stands) && HasCallPath(analysis, waiting) &&
-         WentTheSameWay(analysis, own, others);
+         MadeTheSameCalls(analysis, own, others);
 }
 
 const Event* PlaceInOrder(const Analysis& analysis, uint32_t process) {
@@ -382,7 +384,7 @@ std::vector<Waiter> SomeInside(const Analysis& analysis, const CollectiveNode& n
 
 }  // namespace
 
-std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
+std::vector<uint32_t> RanksPast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes) {
   std::vector<uint32_t> past;
   if (node.inside.empty()) return past;
@@ -452,7 +454,7 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   const Event* x = incident.agreeing_event;
   const Event* y = incident.deviating_event;
   if (x == nullptr || y == nullptr) return divergence;
-  divergence.path_divergence = analysis.sites.Part(x->call_path, y->call_path);
+  divergence.path_divergence = analysis.sites.ComparePaths(x->call_path, y->call_path);
   divergence.calls_differ = !divergence.path_divergence.same;
   if (incident.what == Incident::What::kRounds) {
     DivergeByRounds(analysis, incident, &divergence);

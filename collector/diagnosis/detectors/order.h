@@ -31,12 +31,12 @@ bool SameUserCall(const Analysis& analysis, const Event& a, const Event& b);
 
 // All processes with a trace that have entered the node, followed by those that wait in a message
 // call of the same line of the user's code, on their way to the node.
-std::vector<uint32_t> WhoCame(const Analysis& analysis, const CollectiveNode& node);
+std::vector<uint32_t> RanksEntered(const Analysis& analysis, const CollectiveNode& node);
 
-// WhoCame(), and also the missing members that wait elsewhere and will make this call before the
-// call in which the processes `past` the node are.
-std::vector<uint32_t> WhoComes(const Analysis& analysis, const CollectiveNode& node,
-                               const std::vector<uint32_t>& past);
+// RanksEntered(), and also the missing members that wait elsewhere and will make this call before
+// the call in which the processes `past` the node are.
+std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode& node,
+                                  const std::vector<uint32_t>& past);
 
 // Whether the process has made a message call at the call site of `call` before.
 bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call);
@@ -51,7 +51,7 @@ const Event* PlaceInOrder(const Analysis& analysis, uint32_t process);
 
 // The members of `processes` that have passed a collective in which other processes wait
 // (HasPassed). Processes at the same place are evaluated once.
-std::vector<uint32_t> ThosePast(const Analysis& analysis, const CollectiveNode& node,
+std::vector<uint32_t> RanksPast(const Analysis& analysis, const CollectiveNode& node,
                                 const std::vector<uint32_t>& processes);
 
 // How the two sides of an incident diverged.

@@ -82,7 +82,7 @@ class PlaceFinder {
       const bool exits = analysis_.graph.processes[p].activity != Activity::kRunning;
       (exits ? leaving : stalled).push_back(p);
     }
-    if (!stalled.empty()) Add(What::kBehind, stalled, waiting_);
+    if (!stalled.empty()) Add(What::kNotArrived, stalled, waiting_);
     if (leaving.empty()) return;
     const bool finalizes = analysis_.graph.processes[leaving.front()].activity == Activity::kLeft;
     Add(finalizes ? What::kLeft : What::kDeath, leaving, waiting_);
@@ -102,7 +102,7 @@ class PlaceFinder {
     if (locked.empty() || 2 * locked.size() > waiting_.size()) return false;
     std::sort(locked.begin(), locked.end());
     Processes others = Without(waiting_, locked);
-    Add(What::kBehind, std::move(locked), std::move(others));
+    Add(What::kNotArrived, std::move(locked), std::move(others));
     return true;
   }
 
@@ -122,7 +122,7 @@ class PlaceFinder {
       Append(group.members, &side);
       if (group.Finalizes()) continue;
       ++calls;
-      may_leave |= !WaitsForMessages(group) && !HoldsAll(group);
+      may_leave |= !WaitsForMessages(group) && !BlocksUntilAllEntered(group);
       messages &= WaitsForMessages(group);
       if (WaitsForMessages(group)) Append(group.members, &of_messages);
       windows &= WaitsForWindow(group);
@@ -397,10 +397,11 @@ class PlaceFinder {
   Processes Choose(Processes smaller, bool alone, PlaceDetails* details) const {
     const PlaceGroup& main = places_.waiting[details->groups[0]];
     const PlaceGroup& other = places_.waiting[details->groups[1]];
-    const PathDivergence part = analysis_.sites.Part(main.place->call_path, other.place->call_path);
+    const PathDivergence part =
+        analysis_.sites.ComparePaths(main.place->call_path, other.place->call_path);
     const int order = Order(main, other, part);
     // A rank after a call that does not block all members may have made that call correctly.
-    const auto passes = [&other](int by) { return by > 0 && !HoldsAll(other); };
+    const auto passes = [&other](int by) { return by > 0 && !BlocksUntilAllEntered(other); };
     const bool passed = passes(order);
     // The iterations and the lines may contradict each other, because a loop may count downwards.
     details->certain = part.known && passed == passes(part.order);
@@ -461,7 +462,8 @@ class PlaceFinder {
   // unknown.
   std::optional<Processes> Skipped(const PlaceGroup& behind, const PlaceGroup& ahead) const {
     const LibraryCall& call = behind.place->library;
-    if (!HoldsAll(behind) || !AreApart(call, ahead.place->library)) return std::nullopt;
+    if (!BlocksUntilAllEntered(behind) || !AreApart(call, ahead.place->library))
+      return std::nullopt;
     Processes skipped;
     std::copy_if(ahead.members.begin(), ahead.members.end(), std::back_inserter(skipped),
                  [&](uint32_t p) { return call.HasMember(analysis_.RankOf(p)); });

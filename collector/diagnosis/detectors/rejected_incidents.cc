@@ -148,7 +148,7 @@ class RejectionFinder {
 
   void Explain(Incident* incident) {
     // A rank that is outside every call may be about to repeat the rejected call.
-    if (incident->what == What::kBehind) return;
+    if (incident->what == What::kNotArrived) return;
     Calls calls =
         CallsOf(*incident, incident->deviating, incident->agreeing, incident->agreeing_event);
     if (calls.empty() && incident->what != What::kDeath) {

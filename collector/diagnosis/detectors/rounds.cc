@@ -498,7 +498,7 @@ class RoundFinder {
                                     [&](uint32_t p) { return AreAtOnePlace(p, wait.waiter); });
     if (here < 2) return false;
     const bool left = analysis_.graph.processes[wait.awaited].activity == Activity::kLeft;
-    const PathDivergence part = analysis_.sites.Part(waiting->call_path, stands->call_path);
+    const PathDivergence part = analysis_.sites.ComparePaths(waiting->call_path, stands->call_path);
     return left || (part.known && part.branch && !part.arms);
   }
 

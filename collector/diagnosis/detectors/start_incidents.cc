@@ -351,7 +351,7 @@ class StartFinder {
     const bool few = others.size() < incident.agreeing.size();
     // If the minority waits elsewhere for the ranks inside, it did not come to the store. The
     // incident of its wait is a consequence of that.
-    if (few && incidents_.size() == 1 && IsBehindIn(most->second, incidents_.front())) {
+    if (few && incidents_.size() == 1 && LaggingRanksAreIn(most->second, incidents_.front())) {
       incidents_.clear();
     } else if (something_hangs_ || !incidents_.empty()) {
       return;
@@ -363,8 +363,8 @@ class StartFinder {
     incidents_.push_back(std::move(incident));
   }
 
-  static bool IsBehindIn(const std::vector<uint32_t>& inside, const Incident& incident) {
-    return incident.what == What::kBehind && !incident.tie &&
+  static bool LaggingRanksAreIn(const std::vector<uint32_t>& inside, const Incident& incident) {
+    return incident.what == What::kNotArrived && !incident.tie &&
            std::all_of(incident.deviating.begin(), incident.deviating.end(), [&inside](uint32_t p) {
              return std::find(inside.begin(), inside.end(), p) != inside.end();
            });

@@ -30,7 +30,7 @@ class Gatherer {
     incident.start = node.start;
     incident.hangs = true;
     const std::vector<uint32_t> there =
-        what == What::kLeft ? WhoComes(analysis_, node, missing) : WhoEntered(analysis_, node);
+        what == What::kLeft ? RanksComing(analysis_, node, missing) : WhoEntered(analysis_, node);
     // If ranks left, or wait in a ring, the smaller side deviates; otherwise the missing ranks do.
     const bool choose = what == What::kLeft || what == What::kCycle;
     incident.tie = choose && there.size() == missing.size();
@@ -146,8 +146,8 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
 }
 
 // Finds the reason why the ranks inside the node hang.
-void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
-                std::vector<Incident>* incidents) {
+void ExamineNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
+                 std::vector<Incident>* incidents) {
   for (Incident& incident : *incidents) {
     if (!Explains(analysis, incident, node)) continue;
     const bool stops = !node.missing.empty() || analysis.IsMismatched(node);
@@ -174,13 +174,13 @@ void LookAtNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* 
       for (const uint32_t p : node.missing) {
         if (analysis.Waits(p)) past.push_back(p);
       }
-      past = ThosePast(analysis, node, past);
+      past = RanksPast(analysis, node, past);
       past.insert(past.begin(), left.begin(), left.end());
-      const size_t there = WhoComes(analysis, node, past).size();
+      const size_t there = RanksComing(analysis, node, past).size();
       gatherer->Add(What::kLeft, node, there <= past.size() ? past : left);
     }
   }
-  if (!behind.empty()) gatherer->Add(What::kBehind, node, behind);
+  if (!behind.empty()) gatherer->Add(What::kNotArrived, node, behind);
 }
 
 void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
@@ -249,7 +249,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
       }
       if (!behind.empty()) {
         // Only a single rank can be called late, because any of several ranks may still send.
-        if (behind.size() == 1) gatherer->AddMessage(What::kBehind, p, dependency, behind);
+        if (behind.size() == 1) gatherer->AddMessage(What::kNotArrived, p, dependency, behind);
       } else if (!dead.empty() && (analysis.IsStuck(p) || graph.Candidates(dependency) == 1)) {
         // The dead ranks are named among the ranks that could have answered. It is not known why
         // they did not answer.
@@ -408,7 +408,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
   for (const CollectiveNode& node : analysis.graph.nodes) LookAtShift(analysis, node, incidents);
   Gatherer gatherer(analysis, incidents);
   for (const CollectiveNode& node : analysis.graph.nodes) {
-    LookAtNode(analysis, node, &gatherer, incidents);
+    ExamineNode(analysis, node, &gatherer, incidents);
   }
   for (Incident& incident : *incidents) CountThoseOnTheirWay(analysis, &incident);
   FindStrays(analysis, incidents);

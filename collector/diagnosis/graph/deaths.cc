@@ -42,7 +42,7 @@ bool MayBeCleanUp(const Process& process) {
          (process.end.status == 15 || process.end.status == 9);
 }
 
-bool InTheBlur(const Process& a, const Process& b) {
+bool IsOrderUncertain(const Process& a, const Process& b) {
   if (a.end.at_ns == kNoTime || b.end.at_ns == kNoTime) return true;
   const int64_t apart = std::abs(a.end.at_ns - b.end.at_ns);
   return apart < kEndOrderBlurNs + ClockErrorNs(a, b);
@@ -55,7 +55,7 @@ bool IsReaction(const Process& killed, const Process& process) {
   if (!WasKilledAlone(killed) || WasKilledAlone(process) || process.end.oom_killed) return false;
   return IsInside(process) && HasEnded(process.end) &&
          process.exit_mark != ring::ExitMark::kMpiAbort && !ShareProcess(killed, process) &&
-         InTheBlur(killed, process);
+         IsOrderUncertain(killed, process);
 }
 
 // Whether the launcher may have ended `process` because of `cause`.
@@ -76,7 +76,7 @@ bool EndsAnother(const Trace& trace, const Process& cause, const Process& proces
             cause.reports_error_ns - process.end.at_ns < ClockErrorNs(cause, process));
   }
   const bool before = cause.end.order < process.end.order;
-  if (!InTheBlur(cause, process)) return before;
+  if (!IsOrderUncertain(cause, process)) return before;
   // How `cause` ended was not observed.
   if (cause.end.how == ProcessEnd::How::kVanished && process.end.parent_saw) return before;
   if (IsReaction(process, cause)) return false;
@@ -264,7 +264,8 @@ bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
     const bool may_be_first =
         MayBeCleanUp(sibling) || sibling.end.how == ProcessEnd::How::kVanished;
     return HasEnded(sibling.end) && may_be_first && !EndedAfterVerdict(sibling) &&
-           !sibling.end.by_launcher && !sibling.end.by_rollcall && InTheBlur(sibling, process);
+           !sibling.end.by_launcher && !sibling.end.by_rollcall &&
+           IsOrderUncertain(sibling, process);
   });
 }
 

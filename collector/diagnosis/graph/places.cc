@@ -89,7 +89,7 @@ bool AreApart(const LibraryCall& a, const LibraryCall& b) {
 }
 
 bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b) {
-  const PathDivergence part = sites.Part(a.call_path, b.call_path);
+  const PathDivergence part = sites.ComparePaths(a.call_path, b.call_path);
   // MPI_Finalize may be called at exit, where nothing of the program is on the stack.
   if (!part.known && b.meaning.operation == Operation::kFinalize)
     return sites.IsInLoop(a.call_path);
@@ -100,7 +100,7 @@ bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b) {
          !FindCaller(sites, b.call_path, a.call_path);
 }
 
-bool HoldsAll(const PlaceGroup& group) {
+bool BlocksUntilAllEntered(const PlaceGroup& group) {
   if (group.of_collective) return false;  // which collective is unknown
   const auto operation = static_cast<uint16_t>(group.place->meaning.operation);
   const Needs needs = NeedsOf(FindOperation(operation).rule);

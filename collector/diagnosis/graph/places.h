@@ -56,7 +56,7 @@ bool WaitsForMessages(const PlaceGroup& group);
 // Whether a rank waits for another rank to release a lock or to expose its memory.
 bool WaitsForWindow(const PlaceGroup& group);
 // Whether no rank leaves the call before all ranks have entered it.
-bool HoldsAll(const PlaceGroup& group);
+bool BlocksUntilAllEntered(const PlaceGroup& group);
 // Whether one of the two ranks makes its call in each iteration of a loop, and the other rank makes
 // its call outside of that loop, in the program's normal course.
 bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b);

@@ -29,7 +29,7 @@ class GraphBuilder {
       if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
     }
     if (trace_.HasRecords()) {
-      for (uint32_t p = 0; p < trace_.processes.size(); ++p) View(p);
+      for (uint32_t p = 0; p < trace_.processes.size(); ++p) FillView(p);
     } else {
       ViewPlaces();
     }
@@ -86,7 +86,7 @@ class GraphBuilder {
     }
   }
 
-  void View(uint32_t p) {
+  void FillView(uint32_t p) {
     const Process& process = trace_.processes[p];
     ProcessView& view = graph_.processes[p];
     for (const Event& event : process.lifecycle) {
@@ -277,7 +277,7 @@ class GraphBuilder {
     for (const Message& message : messages) {
       WaitDependency dependency;
       dependency.event = &event;
-      if (Brings(p, communicator, message, event, starts, &dependency)) {
+      if (DependsOnPeers(p, communicator, message, event, starts, &dependency)) {
         view.dependencies.push_back(std::move(dependency));
       } else {
         view.released = true;
@@ -302,8 +302,8 @@ class GraphBuilder {
 
   // Fills in the processes that could send or receive the message. Returns false if the message is
   // on its way already, or cannot be judged.
-  bool Brings(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
-              uint64_t starts, WaitDependency* dependency) {
+  bool DependsOnPeers(uint32_t p, uint32_t communicator, const Message& message, const Event& event,
+                      uint64_t starts, WaitDependency* dependency) {
     if (message.matched || HasOutsiders(trace_.communicators[communicator])) return false;
     dependency->sends = message.sends;
     const std::vector<int32_t>& peers = messages_.Peers(communicator, trace_.processes[p].rank);

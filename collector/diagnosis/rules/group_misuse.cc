@@ -49,7 +49,7 @@ size_t Held(const Process& process) {
 std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& incident) {
   const auto holds = [&](uint32_t p) { return Held(analysis.trace.processes[p]) > 0; };
   const bool waited_for =
-      incident.what == Incident::What::kBehind || incident.what == Incident::What::kMessage;
+      incident.what == Incident::What::kNotArrived || incident.what == Incident::What::kMessage;
   if (!waited_for || !incident.hangs || incident.agreeing_event == nullptr ||
       !IsOnDevice(analysis.Op(*incident.agreeing_event)) || incident.deviating.empty() ||
       !std::all_of(incident.deviating.begin(), incident.deviating.end(), holds)) {

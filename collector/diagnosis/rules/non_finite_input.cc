@@ -21,11 +21,11 @@ std::string CountText(const FirstNonFinite& first) {
 }
 
 std::string SpreadText(const Analysis& analysis, const DataDetails& data) {
-  if (data.infected.empty()) return "; the result is not on record";
-  if (data.infected.size() == data.members) {
+  if (data.received_by.empty()) return "; the result is not on record";
+  if (data.received_by.size() == data.members) {
     return fmt::format("; the results of all {} ranks have one", data.members);
   }
-  const std::vector<int32_t> ranks = analysis.RanksOf(data.infected);
+  const std::vector<int32_t> ranks = analysis.RanksOf(data.received_by);
   return fmt::format("; {} of {} {} one", ranks.size() == 1 ? "the result" : "the results",
                      RanksPhrase(ranks), Verb(ranks, "has", "have"));
 }

@@ -286,7 +286,7 @@ Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
   finding.title = RoundsText(analysis, incident);
   const RoundDetails& rounds = incident.Of<RoundDetails>();
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
-  finding.why = fmt::format("{} went on to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
+  finding.why = fmt::format("{} continued to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
                             OtherCall(analysis, incident, next));
   std::string taken = TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter));
   if (!taken.empty()) finding.notes.push_back(std::move(taken));

@@ -131,7 +131,7 @@ Finding JudgeSkippedRound(const Analysis& analysis, const Incident& incident,
   const std::string other = OtherCall(analysis, incident, next);
   const std::string did =
       rounds.more
-          ? fmt::format("called {} once more, and the others went on to {}", operation, other)
+          ? fmt::format("called {} once more, and the others continued to {}", operation, other)
       : incident.exit ? fmt::format("{}, without {}", ExitText(*incident.exit), operation)
                       : fmt::format("went past {} to {}", operation, other);
   finding.title = fmt::format("{} {}: {}", culprits, did, RoundsText(analysis, incident));
@@ -164,9 +164,9 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
     const std::vector<int32_t>& made = divergence.skipped ? agreeing : deviating;
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
     const std::string instead_text = divergence.order_open
-                                         ? fmt::format("went on to {} instead", other)
+                                         ? fmt::format("continued to {} instead", other)
                                      : other.empty() ? "did not"
-                                                     : "did not and went on to " + other;
+                                                     : "did not and continued to " + other;
     finding.title = fmt::format("{} called {}, {} {}: {} against {}", RanksPhrase(made), call,
                                 RanksPhrase(skipped), instead_text,
                                 made.size() == 1 ? "one" : fmt::format("{}", made.size()),
@@ -176,7 +176,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
         incident.exit ? fmt::format("{} {}, without {}", RanksPhrase(deviating),
                                     ExitText(*incident.exit), call)
         : divergence.order_open
-            ? fmt::format("{} went on to {} instead of {}", RanksPhrase(deviating), other, call)
+            ? fmt::format("{} continued to {} instead of {}", RanksPhrase(deviating), other, call)
             : fmt::format("{} skipped {}", RanksPhrase(deviating), call);
     if (incident.what == Incident::What::kShift || showed_at != 0) {
       finding.title += "; since then its calls match the wrong calls of the other ranks";
@@ -185,8 +185,8 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
                                    Verb(finding.waiting, "waits", "wait"));
     }
   } else {
-    finding.title = fmt::format("only {} called {}; {} went on to {}", RanksPhrase(deviating), call,
-                                RanksPhrase(agreeing), other);
+    finding.title = fmt::format("only {} called {}; {} continued to {}", RanksPhrase(deviating),
+                                call, RanksPhrase(agreeing), other);
   }
   finding.why = Why(divergence);
   if (incident.tie) AddExitNote(incident, RanksPhrase(deviating), &finding);

@@ -136,7 +136,7 @@ std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& inc
 
 std::optional<Finding> JudgeRankStalled(const Analysis& analysis, const Incident& incident,
                                         const Divergence&) {
-  if (incident.what != Incident::What::kBehind) return std::nullopt;
+  if (incident.what != Incident::What::kNotArrived) return std::nullopt;
   std::optional<Finding> finding = JudgeBehind(analysis, incident);
   // When the time is up, the job should have ended. A rank that waits for work does not explain
   // that.

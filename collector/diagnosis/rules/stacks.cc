@@ -30,7 +30,7 @@ Finding JudgeEnd(const Analysis& analysis, const Incident& incident) {
   };
   if (!place.fault.empty()) {
     finding.title = fmt::format("{} {} ended by {}", ranks, verb("was", "were"), place.fault);
-    finding.why = "its core file says so";
+    finding.why = "its core file shows it";
     if (incident.hangs) finding.title += "; " + WaitingPlacesText(analysis);
     return finding;
   }
@@ -176,7 +176,7 @@ std::string GroupsText(const Analysis& analysis, const Incident& incident) {
 
 PathDivergence DivergenceOfGroups(const Analysis& analysis, const Incident& incident) {
   const auto [main, other] = GroupsOf(analysis, incident);
-  return analysis.sites.Part(main->place->call_path, other->place->call_path);
+  return analysis.sites.ComparePaths(main->place->call_path, other->place->call_path);
 }
 
 // Empty if the stacks do not diverge in one function.
@@ -342,7 +342,7 @@ Finding Describe(const Analysis& analysis, const Incident& incident) {
   switch (incident.what) {
     case What::kDeath:
       return JudgeEnd(analysis, incident);
-    case What::kBehind:
+    case What::kNotArrived:
       return JudgeStalled(analysis, incident);
     case What::kLeft:
       return JudgeLeft(analysis, incident);

@@ -8,7 +8,7 @@
 
 namespace rollcall {
 
-// The type of `incident` is kBehind.
+// The type of `incident` is kNotArrived.
 Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident);
 
 // "all_to_all #45265 on EXPERT_MODEL_PARALLEL_GROUP (72)"; "send to rank 1 on …" for a message.

@@ -53,11 +53,11 @@ Finding JudgeRounds(const Analysis& analysis, const Incident& incident,
           : fmt::format("{} {} the loop around {}{}: {}", ranks,
                         divergence.left_for_certain ? "left" : "seems to have left", operation,
                         incident.tie ? "" : " too early", RoundsText(analysis, incident));
-  finding.why =
-      divergence.loop.path != kNoIndex
-          ? fmt::format("{} is outside the loop in lines {} to {} that contains {}", other,
-                        divergence.loop.first, divergence.loop.last, operation)
-          : fmt::format("{} went on to {}, where it had not been in earlier rounds", ranks, other);
+  finding.why = divergence.loop.path != kNoIndex
+                    ? fmt::format("{} is outside the loop in lines {} to {} that contains {}",
+                                  other, divergence.loop.first, divergence.loop.last, operation)
+                    : fmt::format("{} continued to {}, where it had not been in earlier rounds",
+                                  ranks, other);
   AddExitNote(incident, ranks, &finding);
   AddReadings(incident, divergence, ranks, stayed, operation, other, &finding);
   return finding;
@@ -100,7 +100,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
             : fmt::format("round {}", divergence.iterations + 1));
   } else {
     finding.title = fmt::format(
-        "{} went on to {} instead of {} {} {}", RanksPhrase(left), other,
+        "{} continued to {} instead of {} {} {}", RanksPhrase(left), other,
         Verb(left, "its", "their"),
         divergence.iterations_lost ? "next" : Ordinal(divergence.iterations + 1), operation);
   }
@@ -109,7 +109,7 @@ std::optional<Finding> JudgeUnevenIterations(const Analysis& analysis, const Inc
                               divergence.loop.first, divergence.loop.last, operation);
   } else {
     finding.why =
-        fmt::format("the call sites repeat every {}; after complete rounds {} went on to {}",
+        fmt::format("the call sites repeat every {}; after complete rounds {} continued to {}",
                     divergence.period == 1 ? "call" : fmt::format("{} calls", divergence.period),
                     RanksPhrase(left), other);
   }

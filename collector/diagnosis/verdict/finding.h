@@ -74,7 +74,7 @@ constexpr std::string_view CertaintyName(Certainty certainty) {
 // A place where ranks are.
 struct Site {
   // kOther: the ranks made the call, and it returned.
-  enum class Role : uint8_t { kWaiting, kWentOn, kCulprit, kStalled, kEnded, kOther };
+  enum class Role : uint8_t { kWaiting, kContinued, kCulprit, kStalled, kEnded, kOther };
   Role role = Role::kOther;
   bool culprit = false;        // the culprits' side; otherwise the other side
   std::vector<int32_t> ranks;  // increasing

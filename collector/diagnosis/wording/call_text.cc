@@ -38,7 +38,7 @@ std::string GilFix(const std::string& call) {
 
 uint64_t BucketOf(const Analysis& analysis, const Event& event) {
   const bool has_bucket = IsC10d(analysis.Op(event)) && event.sequence != 0;
-  return has_bucket && event.detail != ring::kUnreduced ? event.detail : 0;
+  return has_bucket && event.detail != ring::kDuringUnreducedBackward ? event.detail : 0;
 }
 
 std::string CallText(const Analysis& analysis, const Event& event, bool arguments) {

@@ -58,7 +58,7 @@ constexpr UnreadReason kUnreadReasons[] = {
 
 // The number of a member's buffers that were not read, without calls outside the scope.
 uint64_t UnreadBuffers(const MemberData& data) {
-  const bool forgotten = (data.unread_why & static_cast<uint32_t>(ring::Unread::kForgotten)) != 0;
+  const bool forgotten = (data.unread_why & static_cast<uint32_t>(ring::Unread::kEntryReused)) != 0;
   const uint64_t others = data.outside + (forgotten ? 1 : 0);
   return data.unread - std::min(data.unread, others);
 }

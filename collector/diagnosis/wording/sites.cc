@@ -58,8 +58,8 @@ class SiteList {
 
  private:
   // Whether the deviating side has not arrived at the place where the others wait.
-  bool IsBehind() const {
-    return incident_.what == What::kBehind || incident_.Of<StartDetails>().store;
+  bool HasNotArrived() const {
+    return incident_.what == What::kNotArrived || incident_.Of<StartDetails>().store;
   }
 
   // Whether the deviating side waits for the other side.
@@ -113,14 +113,14 @@ class SiteList {
       case Activity::kBlocked:
       case Activity::kPolling:
         site.role = culprit && incident_.what == What::kDeviceLag ? Site::Role::kStalled
-                    : culprit && !WaitsItself()                   ? Site::Role::kWentOn
+                    : culprit && !WaitsItself()                   ? Site::Role::kContinued
                                                                   : Site::Role::kWaiting;
         break;
       case Activity::kLeft:
-        site.role = Site::Role::kWentOn;
+        site.role = Site::Role::kContinued;
         break;
       case Activity::kRunning:
-        site.role = IsBehind() && culprit ? Site::Role::kStalled : Site::Role::kOther;
+        site.role = HasNotArrived() && culprit ? Site::Role::kStalled : Site::Role::kOther;
         break;
     }
     const bool is_wrong = incident_.what == What::kRejected || incident_.what == What::kStray ||
@@ -134,7 +134,7 @@ class SiteList {
     // Both calls returned: the ranks wait in later calls.
     if (incident_.Of<CallDetails>().showed_at != 0) site.role = Site::Role::kOther;
     if (!stands && site.role != Site::Role::kEnded) site.role = Site::Role::kOther;
-    if (IsBehind() && culprit) {
+    if (HasNotArrived() && culprit) {
       FromLiveStack(record, view.open != nullptr, &site);
     } else if (incident_.Of<StartDetails>().rendezvous) {
       LineFromLiveStack(record, &site);

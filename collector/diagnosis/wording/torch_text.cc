@@ -66,7 +66,7 @@ void AddTorchNotes(const Analysis& analysis, const Incident& incident, Finding* 
       !IsC10d(analysis.Op(*here)) || !IsC10d(analysis.Op(*there))) {
     return;
   }
-  const bool unreduced = here->sequence != 0 && here->detail == ring::kUnreduced;
+  const bool unreduced = here->sequence != 0 && here->detail == ring::kDuringUnreducedBackward;
   if (unreduced && BucketOf(analysis, *there) != 0) {
     const std::vector<int32_t> ranks = analysis.RanksOf(incident.deviating);
     finding->notes.push_back(fmt::format(

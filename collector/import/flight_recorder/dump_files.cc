@@ -67,7 +67,7 @@ void DumpFiles::ReportOthers(Trace* trace) const {
     const bool empty = std::filesystem::file_size(other.path, error) == 0 && !error;
     trace->problems.push_back(
         {empty ? ProblemCode::kTruncated : ProblemCode::kForeign,
-         fmt::format("{}: it says nothing about rank {}",
+         fmt::format("{}: the file has no data of rank {}",
                      empty ? "the file is empty" : "neither a pickle nor JSON of a dump",
                      other.name.rank),
          other.path, empty ? -1 : 0});

@@ -152,7 +152,7 @@ TEST_F(JudgeTest, BaselineExcusesFindingsAndReportsUnusedEntries) {
   const std::vector<Ruling> rulings = Judge(report_, policy_, &unused_);
   EXPECT_EQ(rulings.front().weight, Weight::kKnown);
   EXPECT_EQ(rulings.front().reason, "small");
-  EXPECT_THAT(unused_, ElementsAre("known:2: was not needed: p2p-deadlock at solver.c"));
+  EXPECT_THAT(unused_, ElementsAre("known:2: matched no finding: p2p-deadlock at solver.c"));
 }
 
 }  // namespace

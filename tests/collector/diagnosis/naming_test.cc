@@ -46,15 +46,16 @@ TEST(Naming, CountsIterationsOfTheUsersLoop) {
 
 TEST(Naming, TitleWithoutSourceStatesOnlyWhatIsKnown) {
   const Golden loop("uneven_or_a_conditional_call_behind_it");
-  EXPECT_EQ(loop.first.title, "rank 0 went on to MPI_Comm_dup #11 instead of its 11th MPI_Bcast");
+  EXPECT_EQ(loop.first.title, "rank 0 continued to MPI_Comm_dup #11 instead of its 11th MPI_Bcast");
   EXPECT_THAT(loop.first.notes,
               ElementsAre("either rank 0 left the loop a round earlier than ranks 1-3",
                           "or MPI_Comm_dup #11 is in the loop, under a condition that only "
                           "rank 0 met"));
   const Golden order("conditional_or_another_order");
-  EXPECT_EQ(order.first.title,
-            "rank 0 went on to MPI_Reduce #1 instead of MPI_Bcast #1 on MPI_COMM_WORLD; ranks 1-3 "
-            "wait in it");
+  EXPECT_EQ(
+      order.first.title,
+      "rank 0 continued to MPI_Reduce #1 instead of MPI_Bcast #1 on MPI_COMM_WORLD; ranks 1-3 "
+      "wait in it");
   EXPECT_THAT(order.first.notes, ElementsAre("either rank 0 skips MPI_Bcast, under a condition",
                                              "or rank 0 makes it later, in another order"));
   const Golden ring("conditional_or_a_ring_through_a_barrier");

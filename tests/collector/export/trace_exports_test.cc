@@ -289,7 +289,8 @@ constexpr char kData[] = "<script type=\"application/json\" id=\"report-data\">"
 
 TEST(Html, HoldsTheVerdictAsTextAndAsData) {
   const std::string page = Export("html", kTracedTwoGroups);
-  EXPECT_THAT(Element(page, "<title>"), HasSubstr("rollcall: rank 0 went on to MPI_Allreduce #2"));
+  EXPECT_THAT(Element(page, "<title>"),
+              HasSubstr("rollcall: rank 0 continued to MPI_Allreduce #2"));
   EXPECT_THAT(Element(page, "<pre id=\"verdict-text\">"), HasSubstr("ranks 1-3 wait in it"));
   EXPECT_THAT(page, HasSubstr("<td>ranks 1-3</td><td>MPI_Barrier #2</td><td>app.c:88</td>"));
   const Json data = Json::parse(Element(page, kData));

@@ -73,7 +73,7 @@ TEST(NodeCommands, CommandsBeyondTimeOrOutputLimitAreEnded) {
                   .failures,
               ElementsAre("it takes longer than 300 ms"));
   EXPECT_THAT(RunShells({"cat /dev/zero"}, {.output_bytes = 1 << 20}).failures,
-              ElementsAre("it prints more than is read"));
+              ElementsAre("it printed more than the limit"));
 }
 
 TEST(NodeCommands, LongLinesAreSplit) {

@@ -236,7 +236,7 @@ TEST(PythonStackHostileTest, CyclesAreCutOff) {
   }
   stack = fake.Read();
   EXPECT_EQ(stack.end, ring::PythonEnd::kUnreadable);
-  EXPECT_EQ(stack.detail, "its frames go on without end");
+  EXPECT_EQ(stack.detail, "its chain of frames does not end");
 }
 
 TEST(PythonStackHostileTest, InvalidMemoryIsUnreadable) {

@@ -82,17 +82,18 @@ TEST(CallSites, PathsDivergeInTheDeepestCommonFunction) {
   trace.call_paths = {MakePath({1, 0}), MakePath({2, 0}), MakePath({3, 0}),
                       MakePath({2, 0}, ring::StackEnd::kDepthLimit)};
   const CallSites sites(trace);
-  const PathDivergence branch = sites.Part(0, 1);
+  const PathDivergence branch = sites.ComparePaths(0, 1);
   EXPECT_TRUE(branch.known && branch.branch);
   EXPECT_EQ(branch.a.line, 20);
   EXPECT_EQ(branch.b.line, 30);
   EXPECT_LT(branch.order, 0);
-  const PathDivergence pointer = sites.Part(0, 2);  // one call in main() led to f() and to g()
+  const PathDivergence pointer =
+      sites.ComparePaths(0, 2);  // one call in main() led to f() and to g()
   EXPECT_TRUE(pointer.known);
   EXPECT_FALSE(pointer.branch);
   EXPECT_EQ(pointer.a.function, "main");
-  EXPECT_FALSE(sites.Part(0, 3).known);  // truncated: no common frame to compare from
-  EXPECT_TRUE(sites.Part(0, 0).same);
+  EXPECT_FALSE(sites.ComparePaths(0, 3).known);  // truncated: no common frame to compare from
+  EXPECT_TRUE(sites.ComparePaths(0, 0).same);
 }
 
 TEST(CallSites, InlinedFramesAreCompared) {
@@ -104,7 +105,7 @@ TEST(CallSites, InlinedFramesAreCompared) {
   trace.codes = {a, b};
   trace.call_paths = {MakePath({0}), MakePath({1})};
   const CallSites sites(trace);
-  const PathDivergence path_divergence = sites.Part(0, 1);
+  const PathDivergence path_divergence = sites.ComparePaths(0, 1);
   EXPECT_TRUE(path_divergence.branch);
   EXPECT_EQ(path_divergence.a.function, "inner");
   EXPECT_EQ(sites.UserFrame(0).line, 3);
@@ -122,13 +123,13 @@ TEST(CallSites, PythonLinesDistinguishEqualNativePaths) {
   const CallSites sites(trace);
   EXPECT_EQ(sites.Id(0), sites.Id(2));
   EXPECT_NE(sites.Id(0), sites.Id(1));
-  const PathDivergence path_divergence = sites.Part(0, 1);
+  const PathDivergence path_divergence = sites.ComparePaths(0, 1);
   EXPECT_TRUE(path_divergence.known && path_divergence.branch);
   EXPECT_EQ(path_divergence.a.function, "save");
   EXPECT_EQ(path_divergence.a.line, 8);
   EXPECT_EQ(path_divergence.b.line, 12);
   EXPECT_LT(path_divergence.order, 0);
-  EXPECT_FALSE(sites.Part(0, 3).known);
+  EXPECT_FALSE(sites.ComparePaths(0, 3).known);
   EXPECT_EQ(sites.UserFrame(1).line, 12);
 }
 
@@ -142,7 +143,7 @@ TEST(CallSites, CallsWithUnreadablePythonFramesHaveNoSite) {
   trace.call_paths[3].python_end = ring::PythonEnd::kUnchecked;
   const CallSites sites(trace);
   for (uint32_t path = 0; path < 4; ++path) EXPECT_EQ(sites.Id(path), 0u) << path;
-  EXPECT_FALSE(sites.Part(0, 1).known);
+  EXPECT_FALSE(sites.ComparePaths(0, 1).known);
 }
 
 TEST(CallSites, TwoLinesOfTheInterpreterAreNotABranch) {
@@ -152,11 +153,12 @@ TEST(CallSites, TwoLinesOfTheInterpreterAreNotABranch) {
                  MakeCode(0x30, "_PyEval_EvalFrameDefault", 200), MakeCode(0x40, "main", 0)};
   for (const uint32_t code : {1, 2}) trace.codes[code].frames[0].module = "/usr/bin/python3.8";
   trace.call_paths = {MakePath({0, 1, 3}), MakePath({0, 2, 3})};
-  EXPECT_FALSE(CallSites(trace).Part(0, 1).known) << "a file of version 1.0, or Python is off";
+  EXPECT_FALSE(CallSites(trace).ComparePaths(0, 1).known)
+      << "a file of version 1.0, or Python is off";
   for (const uint32_t code : {1, 2}) trace.codes[code].frames[0].module = "/bin/app";
-  EXPECT_TRUE(CallSites(trace).Part(0, 1).known);
+  EXPECT_TRUE(CallSites(trace).ComparePaths(0, 1).known);
   trace.call_paths[0].python_end = ring::PythonEnd::kUnchecked;
-  EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
+  EXPECT_FALSE(CallSites(trace).ComparePaths(0, 1).known);
 }
 
 // One function of libc calls both main() and exit(), and exit() calls further functions.
@@ -166,11 +168,11 @@ TEST(CallSites, TwoLinesOfLibcAreNotABranch) {
                  MakeCode(0x30, "__libc_start_call_main", 58),
                  MakeCode(0x40, "__libc_start_call_main", 74)};
   trace.call_paths = {MakePath({1, 2}), MakePath({0, 3})};
-  EXPECT_TRUE(CallSites(trace).Part(0, 1).branch);
+  EXPECT_TRUE(CallSites(trace).ComparePaths(0, 1).branch);
   for (const uint32_t code : {2, 3}) {
     trace.codes[code].frames[0].module = "/lib/x86_64-linux-gnu/libc.so.6";
   }
-  EXPECT_FALSE(CallSites(trace).Part(0, 1).known);
+  EXPECT_FALSE(CallSites(trace).ComparePaths(0, 1).known);
 }
 
 TEST(CallSites, ContextIsNotPartOfACallSite) {
@@ -185,7 +187,7 @@ TEST(CallSites, ContextIsNotPartOfACallSite) {
   }
   const CallSites sites(trace);
   EXPECT_EQ(sites.Id(0), sites.Id(1));
-  EXPECT_TRUE(sites.Part(0, 1).same);
+  EXPECT_TRUE(sites.ComparePaths(0, 1).same);
   EXPECT_EQ(sites.UserFrame(0).function, "thread_main");
 }
 

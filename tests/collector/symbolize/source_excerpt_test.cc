@@ -116,8 +116,8 @@ TEST(SourceExcerptTest, ReportsWhyThereIsNoExcerpt) {
   EXPECT_THAT(error(dir.Path("gone"), 1), HasSubstr("not on this machine"));
   EXPECT_THAT(error(dir.Write("big", std::string(101, 'x')), 1), HasSubstr("too large"));
   EXPECT_THAT(error(dir.Write("binary", std::string("a\0b", 3)), 1), HasSubstr("not text"));
-  EXPECT_THAT(error(dir.Write("short", "a\n"), 2), HasSubstr("shorter"));
-  EXPECT_THAT(error(dir.Write("none", "a\n"), -1), HasSubstr("shorter"));
+  EXPECT_THAT(error(dir.Write("short", "a\n"), 2), HasSubstr("fewer lines"));
+  EXPECT_THAT(error(dir.Write("none", "a\n"), -1), HasSubstr("fewer lines"));
 }
 
 }  // namespace

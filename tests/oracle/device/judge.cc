@@ -78,7 +78,7 @@ class Comparison {
     const bool suspected = finding.certainty == Certainty::kSuspected;
     // If devices write no completion marks, little is recorded of their progress: a suspicion may
     // be wrong.
-    const bool dark = seen_.knowledge != ring::GpuKnowledge::kMarks;
+    const bool dark = seen_.knowledge != ring::CompletionSource::kMarks;
     const bool faulty = generated_.planted.kind != FaultKind::kNone;
     if (suspected && dark && faulty && seen_.ended) return;
     bool erroneous = Misfits(finding.communicator, finding.sequence, true);

@@ -13,7 +13,7 @@
 namespace rollcall::oracle::device {
 namespace {
 
-using ring::GpuKnowledge;
+using ring::CompletionSource;
 
 class Observer {
  public:
@@ -22,9 +22,9 @@ class Observer {
 
   Observation Run() {
     const int knows = Below(&random_, 10);
-    result_.knowledge = knows < 5   ? GpuKnowledge::kMarks
-                        : knows < 9 ? GpuKnowledge::kWaits
-                                    : GpuKnowledge::kNone;
+    result_.knowledge = knows < 5   ? CompletionSource::kMarks
+                        : knows < 9 ? CompletionSource::kWaits
+                                    : CompletionSource::kNone;
     waited_for_.assign(program_.code.size(), std::vector<int>(program_.comms.size(), 0));
     Line("ranks {} devices", program_.ranks);
     for (size_t c = 0; c < program_.comms.size(); ++c) {
@@ -67,7 +67,9 @@ class Observer {
 
   // Returns whether a call of a host is recorded: waits for the device are not if no CUDA function
   // is wrapped.
-  bool IsSeen(Do what) const { return !IsSync(what) || result_.knowledge != GpuKnowledge::kNone; }
+  bool IsSeen(Do what) const {
+    return !IsSync(what) || result_.knowledge != CompletionSource::kNone;
+  }
 
   void Take(const Step& step) {
     const Op& op = machine_.At(step.rank, step.at);
@@ -190,7 +192,7 @@ class Observer {
       call.launch = static_cast<uint64_t>(launch != 0 ? launch : host.launches + 1);
       call.stream = StreamOf(op.comm);
       call.held = launch == 0;
-      call.exact = launch != 0 && result_.knowledge == GpuKnowledge::kMarks;
+      call.exact = launch != 0 && result_.knowledge == CompletionSource::kMarks;
       call.done = launch != 0 && launch <= Completed(r, op.comm);
       calls->push_back(call);
     }
@@ -219,8 +221,8 @@ class Observer {
 
   // Returns the last launch of those that are, with all before them, recorded as complete.
   int Completed(int r, int comm) const {
-    if (result_.knowledge == GpuKnowledge::kNone) return 0;
-    if (result_.knowledge == GpuKnowledge::kWaits) {
+    if (result_.knowledge == CompletionSource::kNone) return 0;
+    if (result_.knowledge == CompletionSource::kWaits) {
       return waited_for_[static_cast<size_t>(r)][static_cast<size_t>(comm)];
     }
     const int at = result_.state.ranks[static_cast<size_t>(r)].at;

@@ -15,7 +15,7 @@ namespace rollcall::oracle::device {
 struct Observation {
   State state;        // at the time of the observation
   bool ended = true;  // no step was possible any more; otherwise the job was still running
-  ring::GpuKnowledge knowledge = ring::GpuKnowledge::kMarks;
+  ring::CompletionSource knowledge = ring::CompletionSource::kMarks;
   std::string text;  // readable text
   Trace trace;
 };

@@ -120,7 +120,7 @@ TEST_F(DumpDirectory, NamesDamagedDumpsAndUsesTheRest) {
   EXPECT_THAT(trace.problems[1].source, HasSubstr("_dump_3"));
   EXPECT_GT(trace.problems[1].offset, 100);
   EXPECT_THAT(trace.problems[2].message,
-              HasSubstr("the file is empty: it says nothing about rank 2"));
+              HasSubstr("the file is empty: the file has no data of rank 2"));
   EXPECT_THAT(trace.worlds, SizeIs(1));
   EXPECT_THAT(Culprits(trace), ElementsAre(1));
 }
