@@ -7,6 +7,8 @@
   folder of the sources, and for every page of docs/ that a source names.
 - Every page of docs/ can be reached from README.md or docs/architecture.md.
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
+- Every room (cli, and each folder of collector/ and shim/ with sources) has a README.md of at most ten lines. Its first
+  sentence is the room's row in docs/architecture.md.
 """
 
 import glob
@@ -15,6 +17,7 @@ import re
 import sys
 
 COLUMNS = 120
+ROOM_LINES = 10
 SOURCES = ("cli", "cmake", "collector", "docs", "proto", "scripts", "shim", "tests")
 START = ("README.md", "docs/architecture.md")
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
@@ -120,6 +123,31 @@ def check_exporters(root, pages, problems):
             problems.append("docs/ci.md, docs/exporters.md: neither describes the output %s" % kind)
 
 
+def find_rooms(root):
+    rooms = ["cli"]
+    for top in ("collector", "shim"):
+        for directory, _, files in os.walk(os.path.join(root, top)):
+            if any(name.endswith((".cc", ".h")) for name in files):
+                rooms.append(os.path.relpath(directory, root))
+    return sorted(rooms)
+
+
+def check_rooms(root, pages, problems):
+    rows = set(pages["docs/architecture.md"].lines)
+    for room in find_rooms(root):
+        page = pages.get(room + "/README.md")
+        if page is None:
+            problems.append("%s: has no README.md (CONTRIBUTING.md, \"Add something else\")" % room)
+            continue
+        lines = page.lines[:-1]
+        if len(lines) > ROOM_LINES:
+            problems.append("%s: %d lines, more than %d" % (page.name, len(lines), ROOM_LINES))
+        name = room.removeprefix("collector/")
+        row = "| [%s](../%s) | %s |" % (name, room, lines[2] if len(lines) > 2 else "")
+        if lines[0] != "# " + name or row not in rows:
+            problems.append("docs/architecture.md: lacks the row %s" % row)
+
+
 def main():
     root = sys.argv[1]
     pages = find_pages(root)
@@ -129,6 +157,7 @@ def main():
         check_links(root, pages, page, problems)
     check_reachable(pages, problems)
     check_exporters(root, pages, problems)
+    check_rooms(root, pages, problems)
     check_sources(root, problems)
     if problems:
         sys.exit("\n".join(problems))
