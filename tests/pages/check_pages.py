@@ -9,12 +9,17 @@
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
 - Every room (cli, and each folder of collector/ and shim/ with sources) has a README.md of at most ten lines. Its first
   sentence is the room's row in docs/architecture.md.
+- Every picture is what scripts/draw.py draws. In the picture of the rooms, every layer of CMakeLists.txt includes only
+  rooms in lower rows.
 """
 
 import glob
 import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts"))
+import draw  # noqa: E402
 
 COLUMNS = 120
 ROOM_LINES = 10
@@ -148,6 +153,26 @@ def check_rooms(root, pages, problems):
             problems.append("docs/architecture.md: lacks the row %s" % row)
 
 
+def check_pictures(root, problems):
+    for path in draw.sources(root):
+        drawn = path.removesuffix(".txt") + ".svg"
+        picture = draw.read(path)
+        current = os.path.exists(drawn) and open(drawn, encoding="utf-8").read() == picture.svg()
+        if not current:
+            problems.append("%s: run scripts/draw.py" % os.path.relpath(drawn, root))
+    levels = draw.read(os.path.join(root, "docs/pictures/architecture.txt")).levels
+    rows = {name: number for number, level in enumerate(levels) for name in level}
+    with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as file:
+        layers = re.findall(r"^rollcall_layer\((\S+)\s+LINKS([^)]*)\)", file.read(), re.MULTILINE)
+    for layer, links in layers:
+        for link in re.split(r"EXTERNAL|SOURCES", links)[0].split():
+            if rows.get(layer, -1) >= rows.get(link, -1):
+                problems.append("docs/pictures/architecture.txt: %s includes %s, which is not in a lower row" %
+                                (layer, link))
+        if layer not in rows:
+            problems.append("docs/pictures/architecture.txt: lacks the layer %s" % layer)
+
+
 def main():
     root = sys.argv[1]
     pages = find_pages(root)
@@ -158,6 +183,7 @@ def main():
     check_reachable(pages, problems)
     check_exporters(root, pages, problems)
     check_rooms(root, pages, problems)
+    check_pictures(root, problems)
     check_sources(root, problems)
     if problems:
         sys.exit("\n".join(problems))
