@@ -2,9 +2,10 @@
 """Checks the Markdown pages of the repository: check_pages.py ROOT.
 
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
-  (shown_verdicts.py) and the variables of docs/environment.md (environment_doc_test.cc).
+  (shown_verdicts.py, diagnosis_page_test.cc) and the variables of docs/environment.md (environment_doc_test.cc).
 - Every link to a file or heading has a target. The same holds for every path in backticks that begins with a
-  folder of the sources, and for every page of docs/ that a source names.
+  folder of the sources, and for every page of docs/ that a source names. A page that names a function with its file,
+  as in `Diagnose()` (`collector/diagnosis/diagnose.cc`), names one that is there. docs/diagnosis.md names no other.
 - Every page of docs/ can be reached from README.md or docs/architecture.md.
 - Every form of output has a row in docs/ci.md or a section in docs/exporters.md.
 - Every room (cli, and each folder of collector/ and shim/ with sources) has a README.md of at most ten lines. Its first
@@ -27,6 +28,7 @@ SOURCES = ("cli", "cmake", "collector", "docs", "proto", "scripts", "shim", "tes
 START = ("README.md", "docs/architecture.md")
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 CODE = re.compile(r"`[^`\n]+`")
+FUNCTION = re.compile(r"`(\w+)\(\)`(?:\s\(`((?:%s)/[\w./]+)`\))?" % "|".join(SOURCES))
 PATH = re.compile(r"`((?:%s)/[\w./*-]+)`" % "|".join(SOURCES))
 
 
@@ -72,9 +74,9 @@ def find_pages(root):
 def check_columns(page, problems):
     shown = False
     for number, line in enumerate(page.lines, 1):
-        if line.startswith("<!-- verdict:"):
+        if line.startswith(("<!-- verdict:", "<!-- shown:")):
             shown = True
-        elif line.startswith("<!-- /verdict"):
+        elif line.startswith(("<!-- /verdict", "<!-- /shown")):
             shown = False
         variable = page.name == "docs/environment.md" and line.startswith("| `ROLLCALL_")
         if len(line) > COLUMNS and not shown and not variable:
@@ -90,6 +92,18 @@ def check_links(root, pages, page, problems):
     for path in PATH.findall(page.prose):
         if not glob.glob(os.path.join(root, path)):
             problems.append("%s: names %s, which does not exist" % (page.name, path))
+
+
+def check_functions(root, page, problems):
+    for name, path in FUNCTION.findall(page.prose):
+        if not path and page.name != "docs/diagnosis.md":
+            continue
+        texts = []
+        for source in glob.glob(os.path.join(root, path or "collector/**/*.cc"), recursive=True):
+            with open(source, encoding="utf-8") as file:
+                texts.append(file.read())
+        if not any(re.search(r"\b%s\(" % name, text) for text in texts):
+            problems.append("%s: names %s(), which is not in %s" % (page.name, name, path or "collector"))
 
 
 def check_sources(root, problems):
@@ -180,6 +194,7 @@ def main():
     for _, page in sorted(pages.items()):
         check_columns(page, problems)
         check_links(root, pages, page, problems)
+        check_functions(root, page, problems)
     check_reachable(pages, problems)
     check_exporters(root, pages, problems)
     check_rooms(root, pages, problems)
