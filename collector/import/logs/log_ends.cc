@@ -12,8 +12,7 @@
 namespace rollcall::logs {
 namespace {
 
-// Few lines of a rank follow after an exception that ends it.
-constexpr int kLinesOfAnEnd = 5;
+constexpr int kLinesOfAnEnd = 5;  // of a rank, after an exception that ends it
 
 bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> begins) {
   return std::any_of(begins.begin(), begins.end(),
@@ -57,14 +56,29 @@ ErrorClass ErrorClassOf(std::string text) {
   return known == std::end(kErrorClasses) ? ErrorClass::kNone : known->error;
 }
 
-// Ends and exceptions that follow from a wait or from the end of the job.
-void DropLateEnds(const LogJob& job, Writer* writer) {
-  const bool waits = std::any_of(writer->groups.begin(), writer->groups.end(),
-                                 [](const auto& group) { return !group.second.waits.empty(); });
+// Text that the job prints may look like a launcher's report of an end. Limits for it:
+constexpr uint64_t kLinesAfterReport = 60;         // of the job, after a report without its frame
+constexpr int kLinesOfAJobThatContinues = 20;      // of unknown writers, for a time of
+constexpr int64_t kContinuedNs = 300'000'000'000;  // which is as long as many time limits of waits
+
+void DropEnd(Writer* writer) {
+  writer->end = {};
+  writer->exit_mark = ring::ExitMark::kNone;
+  writer->ended_by.reset();
+}
+
+// An exception of a rank that continued, or that only ended a wait.
+void DropContinuedException(Writer* writer, bool waits) {
   const bool continued = writer->lines_after_exception > kLinesOfAnEnd && !writer->end.parent_saw;
   if (waits || continued) writer->exception.reset();
+}
+
+// An end that follows from a wait, from the end of another rank, or from the end of the job.
+void DropLateEnd(const LogJob& job, Writer* writer, bool waits) {
   ProcessEnd& end = writer->end;
-  if (!HasEnded(end) || writer->exception) return;
+  if (writer->exception) return;
+  if (job.ended.IsBefore(writer->ended)) return DropEnd(writer);
+  if (!HasEnded(end)) return;
   const bool aborts =
       end.how == ProcessEnd::How::kSignaled && (end.status == SIGABRT || end.status == SIGTERM);
   // The launcher reports a kill or a crash after the other ranks report its consequences.
@@ -73,29 +87,23 @@ void DropLateEnds(const LogJob& job, Writer* writer) {
   // An end that may be later is taken for later: between files without times the order is unknown.
   const bool later =
       any_wait && !writer->ended.IsBefore(job.first_wait) && !end.oom_killed && !killed;
-  const bool stopped = job.ended.IsBefore(writer->ended);
-  if (waits || later || stopped || (any_wait && aborts)) end = {};
+  const bool gives_up = aborts && (any_wait || writer->lost_peer);
+  if (waits || later || gives_up) end = {};
   if (end.how == ProcessEnd::How::kUnknown) writer->ended = {};
 }
 
-// Text that the job prints may look like a launcher's report of an end. Then more lines follow.
 bool ContinuedAfterEnd(const LogJob& job, const Writer& writer) {
-  // A launcher of MPI prints its report last; a job that runs other jobs, as tests do, continues.
-  constexpr int kLinesAfterLauncher = 60;
-  const Moment& report = job.launcher_ended;
-  if (job.lines_after_launcher > kLinesAfterLauncher && !report.IsBefore(writer.ended)) return true;
+  if (writer.ended.order >= 0) {
+    const uint64_t last = job.files[writer.ended.file].last_plain_line;
+    if (writer.end_lacks_frame && last > writer.ended.line + kLinesAfterReport) return true;
+    const bool same_file = writer.ended.file == job.tests_passed.file;
+    if (same_file && writer.ended.order < job.tests_passed.order) return true;
+  }
   if (job.last_end_ns == kNoTime || writer.end.at_ns != kNoTime) return false;
-  constexpr int64_t kContinuedNs = 300'000'000'000;
-  constexpr int kManyLines = 20;
   return (writer.lines_after_end > kLinesOfAnEnd &&
           writer.plain_ns - job.last_end_ns > kContinuedNs) ||
-         (job.lines_after_end >= kManyLines && job.last_plain_ns - job.last_end_ns > kContinuedNs);
-}
-
-void DropEnd(Writer* writer) {
-  writer->end = {};
-  writer->exit_mark = ring::ExitMark::kNone;
-  writer->ended_by.reset();
+         (job.lines_after_end >= kLinesOfAJobThatContinues &&
+          job.last_plain_ns - job.last_end_ns > kContinuedNs);
 }
 
 void EndWithNode(const LogJob& job, Writer* writer) {
@@ -113,30 +121,43 @@ bool IsKilled(const Writer& writer) {
   return end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL && end.parent_saw;
 }
 
-// A launcher kills all ranks when one ends, and Hydra and srun report each kill. The kernel names
-// the process that ran out of memory; Slurm does not.
+// A launcher kills the other ranks when one ends. Hydra then lists all ranks in their order, and
+// srun may name them in one line. Neither says which rank ended first.
 void DropKillsOfLauncher(LogJob* job, Ranks* ranks) {
-  std::vector<int32_t> killed;
-  bool kernel_names = false;
-  bool all = true;
-  for (const auto& [rank, writer] : *ranks) {
-    kernel_names |= writer.end.oom_killed;
-    all &= IsKilled(writer);
-    if (IsKilled(writer)) killed.push_back(rank);
+  std::vector<Writer*> killed;
+  bool victim_known = false;  // the kernel or srun names the process that ran out of memory
+  bool others = false;
+  bool ordered = false;
+  for (auto& [rank, writer] : *ranks) {
+    victim_known |= writer.end.oom_killed;
+    others |= writer.exception || writer.exit_mark != ring::ExitMark::kNone || writer.ended_by;
+    if (!IsKilled(writer)) {
+      others |= HasEnded(writer.end) && !writer.end.by_launcher;
+      continue;
+    }
+    killed.push_back(&writer);
+    const bool one_line = killed.front()->ended.file == writer.ended.file &&
+                          killed.front()->ended.line == writer.ended.line;
+    ordered |= !writer.end_is_listed && !one_line;
   }
-  for (const int32_t rank : killed) {
-    Writer& writer = ranks->at(rank);
-    if (kernel_names && !writer.end.oom_killed) DropEnd(&writer);
-    writer.end.oom_killed |= job->out_of_memory && !kernel_names;
+  if (victim_known) {
+    for (Writer* writer : killed) {
+      if (!writer->end.oom_killed) writer->end = {};
+    }
+    return;
   }
-  if (killed.size() < 2 || !all || job->out_of_memory) return;
-  const Quote& quote = ranks->at(killed.front()).quotes.front();
-  job->statements.push_back({.file = job->files[quote.file].path,
-                             .line = quote.line,
-                             .text = quote.text,
-                             .statement = "all ranks were killed by SIGKILL; the log does not say "
-                                          "which of them ended first"});
-  for (auto& [rank, writer] : *ranks) DropEnd(&writer);
+  // Slurm states how many processes ran out of memory, and not which.
+  if (job->ran_out_of_memory > 0 && static_cast<int64_t>(killed.size()) <= job->ran_out_of_memory) {
+    for (Writer* writer : killed) writer->end.oom_killed = true;
+    return;
+  }
+  if (ordered || killed.empty() || (killed.size() < 2 && !others)) return;
+  if (!others) {
+    job->AddStatement(killed.front()->quotes.front(),
+                      "the log reports SIGKILL for several ranks, and does not say which of them "
+                      "ended first");
+  }
+  for (Writer* writer : killed) writer->end = {};
 }
 
 bool StatesFailure(const LogJob& job, const Ranks& ranks) {
@@ -148,18 +169,30 @@ bool StatesFailure(const LogJob& job, const Ranks& ranks) {
          });
 }
 
-// Programs print tracebacks of exceptions that they handle. Many lines of the job follow.
-void DropCaughtExceptions(const LogJob& job, Ranks* ranks) {
+// The traceback of an exception that nothing handles begins where the program or a thread begins.
+bool BeginsWithProgram(const std::vector<LogFrame>& frames) {
+  constexpr std::string_view kBegins[] = {"<module>", "_run_module_as_main", "_bootstrap",
+                                          "_wrap",    "spawn_main",          "wrapper"};
+  return frames.empty() ||
+         std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) {
+           return frames.front().function.starts_with(begin);
+         });
+}
+
+// Programs print tracebacks of exceptions that they handle, and continue. In a log that states no
+// failure, all exceptions are kept or none.
+void DropHandledExceptions(const LogJob& job, Ranks* ranks) {
   constexpr uint64_t kManyLines = 50;
-  for (auto& [rank, writer] : *ranks) {
+  for (const auto& [rank, writer] : *ranks) {
     if (!writer.exception) continue;
     const Moment& raised = writer.raised;
-    uint64_t last = job.files[raised.file].last_line;
+    uint64_t last = job.files[raised.file].last_plain_line;
     if (job.ended.order >= 0 && job.ended.file == raised.file) {
       last = std::min(last, job.ended.line);
     }
-    if (last > raised.line + kManyLines) writer.exception.reset();
+    if (last <= raised.line + kManyLines || BeginsWithProgram(writer.exception_frames)) return;
   }
+  for (auto& [rank, writer] : *ranks) writer.exception.reset();
 }
 
 }  // namespace
@@ -167,10 +200,6 @@ void DropCaughtExceptions(const LogJob& job, Ranks* ranks) {
 void AddEnd(LogJob* job, Writer* writer, const LogFact& fact) {
   if (writer == nullptr || fact.exit == 0 || fact.signal == 0) return;
   const Moment now = job->Now(fact);
-  if (fact.ends_job) {
-    job->launcher_ended = now;
-    job->lines_after_launcher = 0;
-  }
   ProcessEnd& end = writer->end;
   if (HasEnded(end) && !(end.by_launcher && fact.says == Says::kEnded)) return;  // the first one
   const bool stopped = fact.says == Says::kStopped || fact.signal == SIGTERM;
@@ -182,7 +211,9 @@ void AddEnd(LogJob* job, Writer* writer, const LogFact& fact) {
   end.oom_killed |= fact.out_of_memory;
   end.parent_saw = !stopped;
   end.at_ns = fact.time_ns;
-  writer->ended = now;
+  if (writer->exit_mark == ring::ExitMark::kNone) writer->ended = now;  // an abort came first
+  writer->end_is_listed = fact.listed;
+  writer->end_lacks_frame = fact.lacks_frame;
   writer->lines_after_end = 0;
   end.order = static_cast<uint32_t>(writer->ended.order);
   job->last_end_ns = job->last_ns;
@@ -191,7 +222,7 @@ void AddEnd(LogJob* job, Writer* writer, const LogFact& fact) {
 }
 
 void AddOutOfMemory(LogJob* job, const LogFact& fact) {
-  job->out_of_memory = true;
+  job->ran_out_of_memory += std::max<int64_t>(fact.many, 1);
   Writer* writer = job->WriterOfPid(fact.pid, fact.host);
   if (writer == nullptr) return;
   AddEnd(job, writer, fact);
@@ -228,7 +259,7 @@ void AddWorker(LogJob* job, const LogFact& fact) {
     job->in_worker = true;
     return;
   }
-  job->in_worker |= fact.pid > 0;  // Intel MPI's report begins with the line that has the process
+  job->in_worker |= fact.pid > 0 && fact.rank >= 0 && !fact.weak;  // "RANK 6 PID 2447 RUNNING AT"
   if (!job->in_worker) return;
   if (fact.rank >= 0 && !fact.weak) job->worker.rank = fact.rank;
   if (fact.pid > 0) job->worker.pid = fact.pid;
@@ -236,7 +267,7 @@ void AddWorker(LogJob* job, const LogFact& fact) {
   if (fact.time_ns != kNoTime) job->worker.time_ns = fact.time_ns;
   job->worker.exit = fact.exit;
   job->worker.signal = fact.signal;
-  job->worker.ends_job = fact.ends_job;
+  job->worker.listed = fact.listed;
   if (job->worker.rank >= 0 && (fact.exit >= 0 || fact.signal > 0)) {
     set_end(&job->worker);
     job->in_worker = false;
@@ -253,7 +284,9 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
     if (writer->exit_mark == ring::ExitMark::kNone) job->AddQuote(writer, fact, "", 0);
     writer->exit_mark = ring::ExitMark::kMpiAbort;
     if (fact.exit >= 0) writer->exit_status = fact.exit;
-    if (writer->end.order == kNoIndex) writer->end.order = static_cast<uint32_t>(job->order++);
+    if (writer->end.order != kNoIndex) return;
+    writer->ended = job->Now(fact);
+    writer->end.order = static_cast<uint32_t>(writer->ended.order);
     return;
   }
   if (fact.says == Says::kMpiError) job->mpi_error = fact;
@@ -277,8 +310,8 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
 
 void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   File& file = job->files.back();
-  ++file.lines;
-  file.last_line = std::max(file.last_line, fact.line);
+  ++file.plain_lines;
+  file.last_plain_line = std::max(file.last_plain_line, fact.line);
   file.weak += fact.weak ? 1 : 0;
   job->last_plain_ns = std::max(job->last_plain_ns, fact.time_ns);
   const bool known = fact.rank >= 0 || fact.local_rank >= 0 || fact.pid >= 0;
@@ -286,7 +319,6 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   const auto follows = [&](const Moment& moment) {
     return moment.order >= 0 && moment.file == job->file() && moment.line < fact.line;
   };
-  if (!known && follows(job->launcher_ended)) ++job->lines_after_launcher;
   if (writer == nullptr) return;
   writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
   if (writer->ended.order >= 0) ++writer->lines_after_end;
@@ -295,7 +327,10 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
 
 void DropConsequences(LogJob* job, Ranks* ranks) {
   for (auto& [rank, writer] : *ranks) {
-    DropLateEnds(*job, &writer);
+    const bool waits = std::any_of(writer.groups.begin(), writer.groups.end(),
+                                   [](const auto& group) { return !group.second.waits.empty(); });
+    DropContinuedException(&writer, waits);
+    DropLateEnd(*job, &writer, waits);
     if (ContinuedAfterEnd(*job, writer)) DropEnd(&writer);
     // Other ranks lose their connections to a rank that aborts.
     const int32_t aborted = job->mpi_abort.rank;
@@ -303,7 +338,7 @@ void DropConsequences(LogJob* job, Ranks* ranks) {
     EndWithNode(*job, &writer);
   }
   DropKillsOfLauncher(job, ranks);
-  if (!StatesFailure(*job, *ranks)) DropCaughtExceptions(*job, ranks);
+  if (!StatesFailure(*job, *ranks)) DropHandledExceptions(*job, ranks);
 }
 
 }  // namespace rollcall::logs

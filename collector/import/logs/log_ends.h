@@ -15,7 +15,7 @@ void AddException(LogJob* job, Writer* writer, const LogFact& fact);
 void AddWorker(LogJob* job, const LogFact& fact);
 // MPI_Abort, or an error of MPI that ends its rank. Open MPI reports an error in several lines.
 void AddMpiEnd(LogJob* job, const LogFact& fact);
-// A line that states nothing. A rank that prints such lines after its end has not ended.
+// A line that states nothing. Such lines after an end may show that the rank has not ended.
 void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact);
 
 // Removes ends and exceptions that follow from a wait, from the end of the job, or from the end of

@@ -33,6 +33,7 @@ enum class Says : uint8_t {
   kStore,       // it waits until `size` ranks come to the store; `completed` have
   kRas,  // RAS: `many` of the ranks of a communicator, or `ranks`, launched `number` operations
   kStatement,    // `message`, which stops the job
+  kPassed,       // a test suite, which may run jobs that fail, passed
   kRestarted,    // a launcher starts all ranks again
   kGaveUp,       // an operation timed out, it is not said which
   kReport,       // a report on the worker that failed first begins
@@ -62,7 +63,8 @@ struct LogFact {
   int32_t rank = -1;  // in the job
   bool weak = false;  // by a prefix that ordinary text may have, too: "3: "
   int32_t local_rank = -1;
-  int32_t task = -1;  // srun's label, where each task starts several ranks: "1: [default5]:"
+  bool of_agent = false;  // torchrun's agent states `local_rank`
+  int32_t task = -1;      // srun's label, where each task starts several ranks: "1: [default5]:"
   std::string host;
   int64_t pid = -1;
   int64_t time_ns = kNoTime;  // CLOCK_REALTIME, by a clock and a time zone that are not known
@@ -86,8 +88,11 @@ struct LogFact {
   int signal = -1;
   int exit = -1;
   bool out_of_memory = false;
-  bool ends_job = false;  // a launcher of MPI prints it last
-  int64_t many = -1;      // so many ranks
+  bool listed = false;   // a launcher lists the ends of all ranks, by rank
+  bool of_task = false;  // of a task of srun, which is a rank unless the task starts ranks
+  bool lacks_frame =
+      false;          // Open MPI prints the line between lines of dashes, and they are absent
+  int64_t many = -1;  // so many ranks
   std::vector<int32_t> ranks;
   std::string function;
   LogFrame frame;

@@ -17,8 +17,9 @@ namespace rollcall::logs {
 namespace {
 
 constexpr size_t kMaxWaits = 64;
-constexpr const char* kDefaultGroup = "default_pg";
-constexpr const char* kMonitoredBarrier = "monitored_barrier";
+
+// The group of a wait whose line does not name it.
+std::string UnnamedGroup(int32_t rank) { return fmt::format("a group of rank {}", rank); }
 
 struct MemberOfGroup {
   uint32_t process;
@@ -60,9 +61,17 @@ bool IsOutOfStep(LogParts* parts, const std::string& name,
       behind.push_back(parts->RankOf(member.process));
     }
   }
+  for (const int32_t rank : behind) {
+    const Writer* writer = parts->writers()[parts->processes()[static_cast<size_t>(rank)]];
+    const auto unnamed = writer->groups.find(UnnamedGroup(rank));
+    if (unnamed == writer->groups.end() || unnamed->second.waits.empty()) continue;
+    parts->AddStatement(members.front().process,
+                        fmt::format("rank {} waits in #{} of a group that the log does not name",
+                                    rank, unnamed->second.waits.begin()->first));
+    return true;
+  }
   // One call too many on some ranks, or one too few on most.
-  const bool few_wait =
-      behind.size() > members.size() - behind.size() && name != "monitored_barrier";
+  const bool few_wait = behind.size() > members.size() - behind.size() && name != kMonitoredBarrier;
   if (waiting.begin()->first == most && !few_wait) return false;
   std::string text;
   if (few_wait) {
@@ -145,7 +154,7 @@ void AddPosition(LogParts* parts, uint32_t c, const MemberOfGroup& of,
 }
 
 void AddGroup(LogParts* parts, const std::string& name, const std::vector<MemberOfGroup>& members) {
-  const bool whole = name == "default_pg" || name == "monitored_barrier";
+  const bool whole = name == kDefaultGroup || name == kMonitoredBarrier;
   std::vector<int32_t> ranks;
   if (whole) {
     for (int32_t rank = 0; rank < parts->trace().worlds[0].size; ++rank) ranks.push_back(rank);
@@ -204,7 +213,12 @@ void MoveWaitsToStatedGroups(Writer* writer) {
         to.in_stated_group = true;
         return true;
       }
-      return by_default && position.enqueued >= 0 && wait.number > position.enqueued;
+      // Its number shows that the group is not the default one.
+      if (!by_default || position.enqueued < 0 || wait.number <= position.enqueued) return false;
+      Position& unnamed = writer->groups[UnnamedGroup(writer->rank)];
+      unnamed.group_rank = position.group_rank;
+      unnamed.waits.emplace(wait.number, wait);
+      return true;
     });
   }
 }
@@ -219,7 +233,7 @@ void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
   std::string group = fact.group.empty() ? std::string(kDefaultGroup) : fact.group;
   if (fact.group.empty() && fact.rank >= 0 && fact.group_rank >= 0 &&
       fact.rank != fact.group_rank) {
-    group = fmt::format("a group of rank {}", fact.rank);  // its name is not stated
+    group = UnnamedGroup(fact.rank);
   }
   if (!writer->groups.contains(group) && writer->groups.size() >= kMaxGroups) return;
   Position& position = writer->groups[group];
@@ -252,7 +266,7 @@ void AddLacking(LogJob* job, const LogFact& fact) {
   waits.operation = "BARRIER";
   waits.number = 1;
   waits.ranks.clear();
-  waits.group = "monitored_barrier";
+  waits.group = kMonitoredBarrier;
   if (waits.rank < 0) waits.rank = std::max(fact.group_rank, 0);
   AddWait(job, job->WriterOf(waits), waits);
   for (const int32_t rank : fact.ranks) {
@@ -283,8 +297,13 @@ void AddGroups(LogParts* parts) {
       clear &= member.position->group_rank < 0 || seen.insert(member.position->group_rank).second;
       waits |= !member.position->waits.empty();
     }
-    // Two groups with one name cannot be told apart.
-    if (clear && waits) AddGroup(parts, name, members);
+    if (!waits) continue;
+    if (clear) {
+      AddGroup(parts, name, members);
+    } else {
+      parts->AddStatement(members.front().process,
+                          fmt::format("ranks wait in several groups that are named {}", name));
+    }
   }
 }
 

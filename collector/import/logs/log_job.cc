@@ -22,7 +22,7 @@ bool Moment::IsBefore(const Moment& other) const {
 }
 
 Writer* LogJob::WriterOf(const LogFact& fact) {
-  const bool in_default = fact.group.empty() || fact.group == "default_pg";
+  const bool in_default = fact.group.empty() || fact.group == kDefaultGroup;
   int32_t rank = fact.rank;
   if (rank < 0 && fact.local_rank < 0 && in_default && fact.says == Says::kWaits) {
     rank = fact.group_rank;
@@ -43,7 +43,7 @@ Writer* LogJob::WriterOf(const LogFact& fact) {
   const auto [entry, added] = writers.try_emplace(key);
   Writer& writer = entry->second;
   writer.file = file();
-  has_tasks |= fact.task >= 0;
+  has_tasks |= fact.of_agent;
   writer.named |= rank >= 0;
   if (rank >= 0) writer.rank = rank;
   if (added) writer.by_group = rank >= 0 && fact.rank < 0;
@@ -99,14 +99,14 @@ void LogJob::AddQuote(Writer* writer, const LogFact& fact, const std::string& gr
   writer->quotes.push_back(QuoteOf(fact, group, number));
 }
 
-void LogJob::AddStatement(const LogFact& fact, std::string statement) {
+void LogJob::AddStatement(const Quote& quote, std::string statement) {
   for (const LogLine& line : statements) {
     if (line.statement == statement) return;
   }
   if (statements.size() >= kMaxStatements) return;
-  statements.push_back({.file = files.back().path,
-                        .line = fact.line,
-                        .text = fact.text,
+  statements.push_back({.file = files[quote.file].path,
+                        .line = quote.line,
+                        .text = quote.text,
                         .statement = std::move(statement)});
 }
 
@@ -119,10 +119,11 @@ void LogJob::Restart() {
   ras.clear();
   failed_nodes.clear();
   worker = mpi_error = mpi_abort = {};
-  in_worker = out_of_memory = false;
-  first_wait = ended = launcher_ended = {};
+  in_worker = false;
+  ran_out_of_memory = 0;
+  first_wait = ended = tests_passed = {};
   last_end_ns = kNoTime;
-  lines_after_end = lines_after_launcher = 0;
+  lines_after_end = 0;
   calls_kept = 0;
 }
 

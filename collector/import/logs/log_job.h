@@ -18,6 +18,9 @@
 
 namespace rollcall::logs {
 
+// Names of groups: PyTorch's, and the one of monitored_barrier's ranks.
+inline constexpr const char* kDefaultGroup = "default_pg";
+inline constexpr const char* kMonitoredBarrier = "monitored_barrier";
 // Writers beyond this number, and groups and communicators of a writer, are left out.
 inline constexpr size_t kMaxWriters = size_t{1} << 16;
 inline constexpr size_t kMaxGroups = 64;
@@ -100,8 +103,11 @@ struct Writer {
 
   ProcessEnd end;
   Moment ended;
-  int lines_after_end = 0;     // since its end was stated
-  int64_t plain_ns = kNoTime;  // the time of the last line that states nothing
+  bool end_is_listed = false;    // as LogFact::listed
+  bool end_lacks_frame = false;  // as LogFact::lacks_frame
+  bool lost_peer = false;        // it reports that its connection to another rank failed
+  int lines_after_end = 0;       // since its end was stated
+  int64_t plain_ns = kNoTime;    // the time of the last line that states nothing
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   std::optional<ErrorClass> ended_by;
@@ -114,9 +120,10 @@ struct File {
   std::string path;
   std::string series;  // the path without its number
   int32_t number = -1;
-  uint64_t last_line = 0;
-  uint64_t lines = 0;  // that were read
-  uint64_t weak = 0;   // lines with a prefix that ordinary text may have, too
+  // Lines that state nothing:
+  uint64_t last_plain_line = 0;  // the number of the last one
+  uint64_t plain_lines = 0;      // those that were read
+  uint64_t weak = 0;             // those with a prefix that ordinary text may have, too
 };
 
 // Ranks of a communicator that RAS says have launched the same number of operations.
@@ -152,7 +159,10 @@ struct LogJob {
   void AddQuote(Writer* writer, const LogFact& fact, const std::string& group,
                 int64_t number) const;
   // `statement` concerns no known process.
-  void AddStatement(const LogFact& fact, std::string statement);
+  void AddStatement(const Quote& quote, std::string statement);
+  void AddStatement(const LogFact& fact, std::string statement) {
+    AddStatement(QuoteOf(fact, "", 0), std::move(statement));
+  }
   // Forgets all but the files: the launcher has started the ranks again, and numbers begin again.
   void Restart();
 
@@ -175,9 +185,8 @@ struct LogJob {
   Moment ended;                   // by a user or the batch system
   int64_t last_end_ns = kNoTime;  // `last_ns` when the last end was stated
   int lines_after_end = 0;        // whose writer is unknown
-  Moment launcher_ended;          // a launcher of MPI stated last how the job ended
-  int lines_after_launcher = 0;   // whose writer is unknown
-  bool has_tasks = false;         // labels of srun are tasks that start several ranks
+  Moment tests_passed;            // a test suite states that its tests, which run jobs, passed
+  bool has_tasks = false;         // tasks of srun are agents of torchrun, which start ranks
 
   std::vector<RasAnswer> ras;
   std::optional<LogFact> store;                 // `completed` of `size` ranks came to the store
@@ -187,9 +196,9 @@ struct LogJob {
 
   LogFact worker;  // the report on the worker that failed first, as far as it was read
   bool in_worker = false;
-  LogFact mpi_error;  // the last one
-  LogFact mpi_abort;  // the last one
-  bool out_of_memory = false;
+  LogFact mpi_error;              // the last one
+  LogFact mpi_abort;              // the last one
+  int64_t ran_out_of_memory = 0;  // processes
 };
 
 }  // namespace rollcall::logs

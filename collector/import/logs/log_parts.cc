@@ -37,7 +37,10 @@ uint32_t LogParts::AddProcess(int32_t rank, Writer* writer) {
   if (writer->exception) {
     process.exception = writer->exception;
     process.exception->call_path = PathOf(writer->exception_frames);
-    if (!HasEnded(process.end)) process.end.how = ProcessEnd::How::kVanished;
+    if (!HasEnded(process.end)) {
+      process.end.how = ProcessEnd::How::kVanished;
+      process.end.order = static_cast<uint32_t>(writer->raised.order);
+    }
   }
   if (writer->ended_by && !HasEnded(process.end)) process.end.how = ProcessEnd::How::kVanished;
   return index;

@@ -30,7 +30,7 @@ class LogParts {
   // kNoIndex if there are no frames.
   uint32_t PathOf(const std::vector<LogFrame>& frames);
   void AddQuote(uint32_t process, Quote quote) { quotes_.emplace_back(process, std::move(quote)); }
-  // `statement` concerns these processes. It is inserted before all others.
+  // `statement` concerns this process. It is inserted before all others.
   void AddStatement(uint32_t process, std::string statement);
   // Once, after all others.
   void AddLines();

@@ -96,6 +96,7 @@ void StoreExit(int32_t code, LogFact* fact) {
 
 // How srun says that a task ended.
 void StoreEnd(std::string_view how, LogFact* fact) {
+  fact->of_task = true;
   constexpr std::string_view kExit = "Exited with exit code ";
   if (how.starts_with(kExit)) {
     how.remove_prefix(kExit.size());
@@ -220,7 +221,7 @@ std::vector<std::string_view> Split(std::string_view keys) {
 
 // "1: [default5]:" is local rank 5 of srun's task 1, and not rank 1.
 void SetTask(LogFact* fact) {
-  if (!fact->weak || fact->local_rank < 0) return;
+  if (!fact->weak || !fact->of_agent) return;
   fact->task = std::exchange(fact->rank, -1);
   fact->weak = false;
 }

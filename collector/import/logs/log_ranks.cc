@@ -105,7 +105,8 @@ bool IsOrdinaryText(const LogJob& job, const Writer& writer, bool others_have_pr
   const bool only_rank = writer.local_rank < 0 && writer.pid < 0 && writer.named;
   const File& file = job.files[writer.file];
   const bool is_task = job.has_tasks && only_rank;
-  return writer.weak && only_rank && (is_task || others_have_prefix || file.weak * 2 < file.lines);
+  return writer.weak && only_rank &&
+         (is_task || others_have_prefix || file.weak * 2 < file.plain_lines);
 }
 
 // The rank that is said to have failed first, and that has no exception.
@@ -137,12 +138,16 @@ void Merge(Writer from, Writer* to) {
     to->lines_after_exception = from.lines_after_exception;
   }
   const bool other_end = HasEnded(from.end) && !from.end.by_launcher;
-  if (!HasEnded(to->end) || (to->end.by_launcher && other_end)) {
+  const bool earlier = from.end.at_ns != kNoTime && from.end.at_ns < to->end.at_ns;
+  if (!HasEnded(to->end) || (other_end && (to->end.by_launcher || earlier))) {
     to->end = from.end;
     to->ended = from.ended;
+    to->end_is_listed = from.end_is_listed;
+    to->end_lacks_frame = from.end_lacks_frame;
     to->lines_after_end = from.lines_after_end;
   }
   to->plain_ns = std::max(to->plain_ns, from.plain_ns);
+  to->lost_peer |= from.lost_peer;
   if (to->exit_mark == ring::ExitMark::kNone) {
     to->exit_mark = from.exit_mark;
     to->exit_status = from.exit_status;

@@ -7,7 +7,7 @@
 namespace rollcall::logs {
 
 // A writer's rank is stated by a prefix or a statement. Otherwise it is, in this order:
-// - the number in the name of its file, if several files differ in this number;
+// - the number in the name of its file, if the name has "rank", or several files count from 0;
 // - its rank in the largest communicator of NCCL, by "Init COMPLETE" lines;
 // - the rank of its process, if another line states it;
 // - its local rank, if the job ran on one node;

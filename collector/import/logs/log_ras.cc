@@ -54,13 +54,10 @@ void TakeRas(LogJob* job) {
   const int64_t size = behind.many + ahead.many;
   const bool listed = static_cast<int64_t>(behind.ranks.size()) == behind.many;
   if (!listed || behind.many * 2 > size || size > kMaxRanksOfRas) {
-    job->statements.push_back(
-        {.file = job->files[ahead.quote.file].path,
-         .line = ahead.quote.line,
-         .text = ahead.quote.text,
-         .statement =
-             fmt::format("RAS reports twice that {} ranks launched {} operations and {} ranks {}",
-                         ahead.many, ahead.number, behind.many, behind.number)});
+    job->AddStatement(
+        ahead.quote,
+        fmt::format("RAS reports twice that {} ranks launched {} operations and {} ranks {}",
+                    ahead.many, ahead.number, behind.many, behind.number));
     return;
   }
   job->size = std::max(job->size, size);

@@ -157,6 +157,7 @@ void LogScanner::CloseOldStacks() {
 size_t LogScanner::ReadLine(std::string_view lines, size_t at, bool any_writer) {
   const size_t end = std::min(lines.find('\n', at), lines.size());
   ++line_;
+  framed_ = at == 0 || lines.substr(0, at - 1).ends_with("----------");
   std::string_view line = lines.substr(at, std::min(end - at, kMaxLineBytes));
   std::string plain;
   if (line.find('\033') != std::string_view::npos) {
@@ -186,6 +187,7 @@ void LogScanner::ReadPiece(std::string_view piece, bool any_writer) {
     const auto end = patterns_.Match(piece.substr(begin), {key->at - begin, key->size}, &fact);
     if (!end) {
       broken_ = piece.substr(begin);  // a terminal's width may have broken the line
+      broken_framed_ = framed_;
       continue;
     }
     broken_.clear();
@@ -206,7 +208,9 @@ void LogScanner::ReadBroken(std::string_view piece) {
   for (size_t from = 0; const auto key = patterns_.FindKey(whole, from);) {
     from = key->at + key->size;
     LogFact fact;
-    if (patterns_.Match(whole, *key, &fact)) return Emit(&fact, whole);
+    if (!patterns_.Match(whole, *key, &fact)) continue;
+    framed_ = broken_framed_;
+    return Emit(&fact, whole);
   }
 }
 
@@ -221,6 +225,7 @@ void LogScanner::NotePresence(std::string_view piece) {
 void LogScanner::Emit(LogFact* fact, std::string_view piece) {
   fact->line = line_;
   fact->text = CleanText(piece, kMaxQuoteBytes, 8);
+  fact->lacks_frame &= !framed_;
   if (fact->says == Says::kIgnored) {
     ignore_next_ = true;
     return;

@@ -63,7 +63,9 @@ class LogScanner {
   std::string tail_;        // the last lines that were searched for keys only
   uint64_t tail_line_ = 0;  // number of the line before them
   std::deque<OpenStack> stacks_;
-  bool ignore_next_ = false;  // the next traceback ends nothing
+  bool ignore_next_ = false;    // the next traceback ends nothing
+  bool framed_ = false;         // the line before this one consists of dashes
+  bool broken_framed_ = false;  // the same of `broken_`
   std::string broken_;  // the last line, if it has a key and what follows may stand in the next one
 };
 

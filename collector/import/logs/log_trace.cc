@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <string_view>
 #include <utility>
@@ -114,8 +115,17 @@ void LogTraceBuilder::Add(const LogFact& stated) {
     case Says::kException:
       AddException(&job_, job_.WriterOf(fact), fact);
       break;
+    case Says::kPassed:
+      job_.tests_passed = job_.Now(fact);
+      break;
     case Says::kEnded:
     case Says::kStopped:
+      job_.has_tasks |= fact.of_agent || (fact.says == Says::kStopped && fact.pid >= 0);
+      if (fact.of_task && job_.has_tasks) {
+        const bool stopped = job_.ended.order >= 0 || fact.signal == SIGTERM;
+        if (!stopped) job_.AddStatement(fact, "a task of srun that started several ranks ended");
+        break;
+      }
       each([&](Writer* writer) { AddEnd(&job_, writer, fact); });
       break;
     case Says::kAborted:
@@ -154,7 +164,12 @@ void LogTraceBuilder::Add(const LogFact& stated) {
       AddRas(&job_, fact);
       break;
     case Says::kStatement:
-      job_.NoteWait(fact);
+      // A rank that lost its connection to another does not say that it waits.
+      if (fact.message.starts_with("NCCL error")) {
+        if (Writer* writer = job_.WriterOf(fact)) writer->lost_peer = true;
+      } else {
+        job_.NoteWait(fact);
+      }
       job_.AddStatement(fact, fmt::format("NCCL says: {}", fact.message));
       break;
     case Says::kStore:

@@ -2,9 +2,9 @@
 //
 //   log_file      reads and unpacks a file
 //   log_scanner   finds the lines that state something, and stacks
-//   log_patterns  what one line states: a LogFact, by log_patterns.def, log_prefixes.def,
-//   log_fields.def log_trace     hands each fact to the room that collects it in a LogJob:
-//                   log_groups  log_calls  log_ras  log_ends
+//   log_patterns  what one line states: a LogFact, by the tables log_*.def
+//   log_trace     hands each fact to the room that collects it in a LogJob:
+//                 log_groups, log_calls, log_ras, log_ends
 //   log_ranks     which writer is which rank, after the last line
 //   log_parts     the Trace; the same rooms and log_starts add what they collected
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_TRACE_H_
