@@ -24,16 +24,24 @@ bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> 
   });
 }
 
-// An exception that only states that another rank is gone or does not come, or that the job was
-// ended.
-bool IsConsequence(const LogFact& exception) {
+std::string_view TypeName(const LogFact& exception) {
   const std::string_view type = exception.function;
-  const std::string_view name = type.substr(type.rfind('.') + 1);
-  if (StartsWithAny(
-          name, {"DistBackendError", "DistNetworkError", "DistStoreError", "KeyboardInterrupt",
-                 "SystemExit", "SignalException", "SIGTERMException", "ChildFailedError",
-                 "ProcessRaisedException", "ProcessExitedException", "RayTaskError",
-                 "EngineDeadError", "RayActorError", "BrokenPipeError", "ConnectionResetError"})) {
+  return type.substr(type.rfind('.') + 1);
+}
+
+// An exception that only states that the job was ended.
+bool IsEndOfJob(const LogFact& exception) {
+  return StartsWithAny(TypeName(exception),
+                       {"KeyboardInterrupt", "SystemExit", "SignalException", "SIGTERMException",
+                        "ChildFailedError", "ProcessRaisedException", "ProcessExitedException",
+                        "RayTaskError", "EngineDeadError", "RayActorError"}) ||
+         ContainsAny(exception.message, {"got signal:"});
+}
+
+// An exception that only states that another rank is gone or does not come.
+bool LacksOthers(const LogFact& exception) {
+  if (StartsWithAny(TypeName(exception), {"DistBackendError", "DistNetworkError", "DistStoreError",
+                                          "BrokenPipeError", "ConnectionResetError"})) {
     return true;
   }
   return ContainsAny(
@@ -43,7 +51,7 @@ bool IsConsequence(const LogFact& exception) {
        "failed to recv, got 0 bytes", "wait timeout after", "Socket Timeout", "ncclRemoteError",
        "remote process exited", "NCCL error", "but received errors while waiting",
        "failed to pass monitoredBarrier", "Detected mismatch between collectives",
-       "got signal:", "timed out in monitoredBarrier", "Tried to allocate more than 1EB"});
+       "timed out in monitoredBarrier", "Tried to allocate more than 1EB"});
 }
 
 // Open MPI prints the name of the class, MPICH its text.
@@ -87,8 +95,10 @@ void DropLateEnd(const LogJob& job, Writer* writer, bool waits) {
   // An end that may be later is taken for later: between files without times the order is unknown.
   const bool later =
       any_wait && !writer->ended.IsBefore(job.first_wait) && !end.oom_killed && !killed;
-  const bool gives_up = aborts && (any_wait || writer->lost_peer);
-  if (waits || later || gives_up) end = {};
+  const bool exits = end.how == ProcessEnd::How::kExited;
+  const bool follows = writer->lacks_others && (exits || aborts);
+  if (waits || later || follows || (any_wait && aborts)) end = {};
+  writer->failed_later = follows;
   if (end.how == ProcessEnd::How::kUnknown) writer->ended = {};
 }
 
@@ -164,8 +174,8 @@ bool StatesFailure(const LogJob& job, const Ranks& ranks) {
   return job.first_wait.order >= 0 || !job.statements.empty() ||
          std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) {
            const Writer& writer = rank.second;
-           return HasEnded(writer.end) || writer.exit_mark != ring::ExitMark::kNone ||
-                  writer.ended_by;
+           return HasEnded(writer.end) || writer.failed_later ||
+                  writer.exit_mark != ring::ExitMark::kNone || writer.ended_by;
          });
 }
 
@@ -230,7 +240,11 @@ void AddOutOfMemory(LogJob* job, const LogFact& fact) {
 }
 
 void AddException(LogJob* job, Writer* writer, const LogFact& fact) {
-  if (writer == nullptr || IsConsequence(fact)) return;
+  if (writer == nullptr || IsEndOfJob(fact)) return;
+  if (LacksOthers(fact)) {
+    writer->lacks_others = true;
+    return;
+  }
   if (writer->exception && !fact.replaces) return;  // the first one
   UncaughtException exception;
   exception.kind = ring::ExceptionKind::kPython;
@@ -257,6 +271,23 @@ void AddWorker(LogJob* job, const LogFact& fact) {
   if (fact.says == Says::kReport) {
     job->worker = {};
     job->in_worker = true;
+    return;
+  }
+  // torchrun lists all workers that failed at once. One that a signal ended, other than by an abort
+  // or by torchrun, did not fail because of the others.
+  if (!job->in_worker && fact.time_ns != kNoTime) job->listed_ns = fact.time_ns;
+  const bool listed = fact.rank >= 0 && fact.local_rank >= 0 && !fact.weak;
+  if (listed && !job->in_worker) {
+    job->worker = {};
+    job->listed_rank = fact.rank;
+    return;
+  }
+  if (const int32_t rank = std::exchange(job->listed_rank, -1); rank >= 0) {
+    LogFact report = fact;
+    report.rank = rank;
+    if (fact.signal > 0 && fact.signal != SIGABRT && fact.signal != SIGTERM) set_end(&report);
+    const bool counts = fact.exit > 0 && job->listed_exits.size() < kMaxWriters;
+    if (counts) job->listed_exits.push_back(job->listed_ns);
     return;
   }
   job->in_worker |= fact.pid > 0 && fact.rank >= 0 && !fact.weak;  // "RANK 6 PID 2447 RUNNING AT"

@@ -94,6 +94,7 @@ struct LogFact {
       false;          // Open MPI prints the line between lines of dashes, and they are absent
   int64_t many = -1;  // so many ranks
   std::vector<int32_t> ranks;
+  bool of_another = false;  // another rank than its writer, which may be wrong
   std::string function;
   LogFrame frame;
   std::string message;

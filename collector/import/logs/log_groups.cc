@@ -248,7 +248,9 @@ void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
     Wait& wait = position.waits[number];
     wait.number = number;
     wait.in_stated_group |= !fact.group.empty();
-    if (!operation.empty()) {
+    // What PyTorch 1.13 prints of another rank may be wrong.
+    if (!operation.empty() && !(fact.of_another && wait.of_itself)) {
+      wait.of_itself = !fact.of_another;
       wait.operation = operation;
       wait.send_count = fact.send_count;
       wait.recv_count = fact.recv_count;

@@ -121,6 +121,8 @@ void LogJob::Restart() {
   worker = mpi_error = mpi_abort = {};
   in_worker = false;
   ran_out_of_memory = 0;
+  listed_rank = -1;
+  listed_exits.clear();
   first_wait = ended = tests_passed = {};
   last_end_ns = kNoTime;
   lines_after_end = 0;

@@ -53,6 +53,7 @@ struct Wait {
   int64_t recv_count = -1;
   int64_t since_ns = kNoTime;
   bool in_stated_group = false;  // a line names the group
+  bool of_itself = false;        // the rank itself has stated the operation
   std::vector<LogFrame> frames;
 };
 
@@ -96,6 +97,8 @@ struct Writer {
   std::vector<Calls> communicators;        // of NCCL
   int32_t lacks_id_of = -1;                // it waits for this rank to make a communicator
 
+  bool lacks_others = false;  // an exception states that another rank is gone or does not come
+  bool failed_later = false;  // and thus it ended
   std::optional<UncaughtException> exception;
   std::vector<LogFrame> exception_frames;
   Moment raised;
@@ -105,7 +108,6 @@ struct Writer {
   Moment ended;
   bool end_is_listed = false;    // as LogFact::listed
   bool end_lacks_frame = false;  // as LogFact::lacks_frame
-  bool lost_peer = false;        // it reports that its connection to another rank failed
   int lines_after_end = 0;       // since its end was stated
   int64_t plain_ns = kNoTime;    // the time of the last line that states nothing
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
@@ -196,9 +198,12 @@ struct LogJob {
 
   LogFact worker;  // the report on the worker that failed first, as far as it was read
   bool in_worker = false;
-  LogFact mpi_error;              // the last one
-  LogFact mpi_abort;              // the last one
-  int64_t ran_out_of_memory = 0;  // processes
+  int32_t listed_rank = -1;  // of the worker in torchrun's list whose exit code comes next
+  int64_t listed_ns = kNoTime;
+  std::vector<int64_t> listed_exits;  // when workers of that list exited
+  LogFact mpi_error;                  // the last one
+  LogFact mpi_abort;                  // the last one
+  int64_t ran_out_of_memory = 0;      // processes
 };
 
 }  // namespace rollcall::logs

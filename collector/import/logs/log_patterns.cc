@@ -272,7 +272,8 @@ struct LogPatterns::Tables {
   RE2 rank_inside{R"re(.*(\[rank\d+\]:))re"};
   RE2 group_inside{R"re((\[PG [^\]]* Rank \d+\]|\[Rank \d+\]))re"};
   // "[Rank 0]: Ranks 4, 5" of which the statement speaks.
-  Expression subject{R"re((?:\[Rank (?P<grank>\d+)\]: )?Ranks? (?P<ranks>\d[\d, ]*)$)re"};
+  Expression subject{
+      R"re((?:\[Rank (?P<grank>\d+)\]: |(?P<another>but ))?Ranks? (?P<ranks>\d[\d, ]*)$)re"};
   Expression number_of_ranks{R"re(\b(?P<many>\d+) ranks?$)re"};  // "26 ranks"
 };
 

@@ -1,5 +1,7 @@
 #include "collector/import/logs/log_ranks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -109,17 +111,45 @@ bool IsOrdinaryText(const LogJob& job, const Writer& writer, bool others_have_pr
          (is_task || others_have_prefix || file.weak * 2 < file.plain_lines);
 }
 
+bool Exited(const Writer& writer) {
+  return writer.end.parent_saw && writer.end.how == ProcessEnd::How::kExited;
+}
+
 // The rank that is said to have failed first, and that has no exception.
 Writer* FailedFirst(Ranks* ranks) {
   Writer* first = nullptr;
   for (auto& [rank, writer] : *ranks) {
-    const bool exited = writer.end.parent_saw && writer.end.how == ProcessEnd::How::kExited;
-    const bool failed = exited || writer.exit_mark != ring::ExitMark::kNone;
+    const bool failed = Exited(writer) || writer.exit_mark != ring::ExitMark::kNone;
     if (!failed || writer.exception) continue;
     const auto when = [](const Writer& of) { return std::pair(of.end.at_ns, of.end.order); };
     if (first == nullptr || when(writer) < when(*first)) first = &writer;
   }
   return first;
+}
+
+// Tracebacks without a rank say that ranks lacked others. The ranks that exited when `first` did
+// may have printed them, unless only `first` did, and one other exception has no rank.
+void MarkThoseWhoMayLackOthers(LogJob* job, Ranks* ranks, const Writer& first,
+                               std::vector<Writer*>* unknown) {
+  const auto at_once = [&first](int64_t ns) {
+    constexpr int64_t kAtOnceNs = 2'000'000'000;
+    return ns == kNoTime || first.end.at_ns == kNoTime || ns < first.end.at_ns + kAtOnceNs;
+  };
+  std::vector<Writer*> exited;
+  for (auto& [rank, writer] : *ranks) {
+    if (Exited(writer) && !writer.exception && at_once(writer.end.at_ns)) {
+      exited.push_back(&writer);
+    }
+  }
+  const auto listed = std::count_if(job->listed_exits.begin(), job->listed_exits.end(), at_once);
+  if (!unknown->empty() && static_cast<int64_t>(exited.size()) + listed < 2) return;
+  for (Writer* writer : exited) writer->lacks_others = true;
+  if (unknown->empty()) return;
+  const Writer& raised = *unknown->front();
+  job->AddStatement(raised.quotes.front(),
+                    fmt::format("{} was raised; the log does not say by which rank",
+                                raised.exception->type));
+  unknown->clear();
 }
 
 // Both are one rank. What `to` states wins.
@@ -131,6 +161,7 @@ void Merge(Writer from, Writer* to) {
   if (to->device < 0) to->device = from.device;
   to->groups.merge(from.groups);
   for (Calls& calls : from.communicators) to->communicators.push_back(std::move(calls));
+  to->lacks_others |= from.lacks_others;
   if (!to->exception && from.exception) {
     to->exception = std::move(from.exception);
     to->exception_frames = std::move(from.exception_frames);
@@ -147,7 +178,6 @@ void Merge(Writer from, Writer* to) {
     to->lines_after_end = from.lines_after_end;
   }
   to->plain_ns = std::max(to->plain_ns, from.plain_ns);
-  to->lost_peer |= from.lost_peer;
   if (to->exit_mark == ring::ExitMark::kNone) {
     to->exit_mark = from.exit_mark;
     to->exit_status = from.exit_status;
@@ -169,12 +199,14 @@ Ranks FindRanks(LogJob* job) {
   }
   Ranks ranks;
   std::vector<Writer*> unknown;
+  bool lacks_others = false;  // a rank that is not known
   for (auto& [key, writer] : job->writers) {
     // Lines of several ranks that were written at the same time may make one number of two.
     const bool merged = writer.by_group && highest >= 0 && writer.rank > highest;
     const bool in_job = writer.rank >= 0 && writer.rank < static_cast<int32_t>(kMaxRanks);
     if (!in_job || merged || IsOrdinaryText(*job, writer, highest >= 0)) {
       if (writer.exception) unknown.push_back(&writer);
+      lacks_others |= writer.lacks_others;
       continue;
     }
     const auto [entry, added] = ranks.try_emplace(writer.rank);
@@ -186,6 +218,9 @@ Ranks FindRanks(LogJob* job) {
   }
   // A traceback without a rank, if there is one, is that of the rank that failed.
   Writer* failed = FailedFirst(&ranks);
+  if (lacks_others && failed != nullptr) {
+    MarkThoseWhoMayLackOthers(job, &ranks, *failed, &unknown);
+  }
   if (unknown.size() == 1 && failed != nullptr) Merge(std::move(*unknown[0]), failed);
   return ranks;
 }

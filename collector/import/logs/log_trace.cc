@@ -166,11 +166,13 @@ void LogTraceBuilder::Add(const LogFact& stated) {
     case Says::kStatement:
       // A rank that lost its connection to another does not say that it waits.
       if (fact.message.starts_with("NCCL error")) {
-        if (Writer* writer = job_.WriterOf(fact)) writer->lost_peer = true;
+        if (Writer* writer = job_.WriterOf(fact)) writer->lacks_others = true;
       } else {
         job_.NoteWait(fact);
       }
-      job_.AddStatement(fact, fmt::format("NCCL says: {}", fact.message));
+      job_.AddStatement(
+          fact,
+          fmt::format("{} says: {}", fact.function.empty() ? "NCCL" : fact.function, fact.message));
       break;
     case Says::kStore:
       job_.store = fact;
