@@ -18,7 +18,7 @@ rollcall_simulated_library(driver_sim libcuda.so.1 ${NCCL_SIM_DIR}/driver_sim.cc
 rollcall_simulated_library(cuda_sim libcudart.so.12 ${NCCL_SIM_DIR}/cuda_sim.cc)
 target_link_libraries(cuda_sim PRIVATE driver_sim)
 set(NCCL_SIM_SOURCES ${NCCL_SIM_DIR}/nccl_sim.cc ${NCCL_SIM_DIR}/segment.cc
-  ${NCCL_SIM_DIR}/profiler_sim.cc)
+  ${NCCL_SIM_DIR}/profiler_sim.cc ${NCCL_SIM_DIR}/log_sim.cc)
 rollcall_simulated_library(nccl_sim libnccl.so.2 ${NCCL_SIM_SOURCES})
 target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim ${CMAKE_DL_LIBS})
 # The same for static linking, where calls cannot be interposed.

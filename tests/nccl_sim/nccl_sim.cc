@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/nccl_sim/log_sim.h"
 #include "tests/nccl_sim/nccl_api.h"
 #include "tests/nccl_sim/profiler_sim.h"
 #include "tests/nccl_sim/segment.h"
@@ -355,6 +356,7 @@ ncclResult_t Enter(ncclComm_t comm, const std::string& name, int nranks, int ran
   }
   if (rank == 0) nccl_sim::Remove(name);
   comm->profiler = profiler::Init(name, nranks, rank);
+  nccl_sim::LogInit(comm, rank, nranks, device, name);
   return ncclSuccess;
 }
 
@@ -407,6 +409,9 @@ ncclResult_t Collect(int operation, const void* send, size_t parts, void* recv, 
   if (bytes * parts > nccl_sim::kMaxCollectiveBytes) return ncclInvalidUsage;
   const bool captured = cuda_sim::CaptureStatus(stream) != 0;
   if (t_group.depth > 0 && !captured) t_group.numbered.push_back(comm);
+  nccl_sim::LogCall(
+      {kFunctions[operation], comm->collectives, send, recv, count, type, op, std::max(root, 0)},
+      comm, comm->nranks, comm->device, stream);
   return Enqueue(comm, {kFunctions[operation], false, count, type, root, stream, captured},
                  Collective{comm,
                             captured ? 0 : ++comm->collectives,
@@ -578,6 +583,8 @@ ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int p
     return ncclInvalidArgument;
   }
   auto* data = static_cast<char*>(const_cast<void*>(send));
+  nccl_sim::LogCall({"Send", comm->collectives, send, nullptr, count, type, ncclSum, peer}, comm,
+                    comm->nranks, comm->device, stream);
   const bool captured = cuda_sim::CaptureStatus(stream) != 0;
   return Enqueue(comm, {"Send", true, count, type, peer, stream, captured},
                  Message{comm, true, peer, data, count * BytesOf(type)});
@@ -587,6 +594,8 @@ ncclResult_t ncclRecv(void* recv, size_t count, ncclDataType_t type, int peer, n
   if (peer < 0 || peer >= comm->nranks || count * BytesOf(type) > nccl_sim::kMaxMessageBytes) {
     return ncclInvalidArgument;
   }
+  nccl_sim::LogCall({"Recv", comm->collectives, nullptr, recv, count, type, ncclSum, peer}, comm,
+                    comm->nranks, comm->device, stream);
   const bool captured = cuda_sim::CaptureStatus(stream) != 0;
   return Enqueue(comm, {"Recv", true, count, type, peer, stream, captured},
                  Message{comm, false, peer, static_cast<char*>(recv), count * BytesOf(type)});

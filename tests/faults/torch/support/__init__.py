@@ -23,7 +23,7 @@ FAULT = _args.fault
 STEPS = 40  # of training
 
 torch.set_num_threads(1)  # several ranks share a core
-dist.init_process_group("gloo", timeout=datetime.timedelta(minutes=30))
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=int(os.environ.get("FAULT_TIMEOUT_S", "1800"))))
 RANK = dist.get_rank()
 torch.manual_seed(RANK)
 
