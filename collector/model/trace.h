@@ -291,6 +291,7 @@ struct UncaughtException {
   std::string message;  // its first line; empty: no message, or not known
   uint32_t call_path = kNoIndex;
   int64_t at_ns = kNoTime;
+  bool in_log = false;  // only a log has it: the rank may have caught it and then left
 };
 
 // The stack of a stalled thread, taken from outside the process.

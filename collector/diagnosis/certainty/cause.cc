@@ -113,6 +113,13 @@ bool MayRestOnLostOrder(const Case& of) {
 
 bool ComparesRounds(const Case& of) { return of.incident.what == Incident::What::kRounds; }
 
+// Only a log has the exception: that the rank left because of it is a conclusion.
+bool RaisedInLog(const Case& of) {
+  const std::optional<UncaughtException>& exception =
+      of.analysis.trace.processes[of.incident.deviating.front()].exception;
+  return exception && exception->in_log;
+}
+
 // Stacks show where ranks are, but not how they got there.
 bool RestsOnPlaces(const Case& of) {
   return of.incident.what == Incident::What::kApart ||
@@ -142,6 +149,7 @@ constexpr Limit kLimits[] = {
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},
+    {VerdictKind::kUncaughtException, RaisedInLog, Certainty::kLikely},
     {kAnyKind, RestsOnPlaces, Certainty::kSuspected},
     {kAnyKind, MayRestOnLostOrder, Certainty::kSuspected,
      "it may have begun before the oldest recorded calls"},

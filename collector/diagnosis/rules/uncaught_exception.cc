@@ -80,6 +80,8 @@ std::optional<Finding> JudgeUncaughtException(const Analysis& analysis, const In
       site.call_path = path;
       site.frame = frame;
     }
+  } else if (process.exception->in_log) {
+    finding.why = "the rank printed the exception and left; it takes part in no further operation";
   } else if (process.exception->kind == ring::ExceptionKind::kPython) {
     finding.why =
         "the exception is not caught: Python shuts down, and the rank takes part in no further "

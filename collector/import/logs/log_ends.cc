@@ -245,6 +245,7 @@ void AddException(LogJob* job, Writer* writer, const LogFact& fact) {
     writer->lacks_others = true;
     return;
   }
+  if (!fact.replaces) ++writer->exceptions;
   if (writer->exception && !fact.replaces) return;  // the first one
   UncaughtException exception;
   exception.kind = ring::ExceptionKind::kPython;

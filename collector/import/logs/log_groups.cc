@@ -144,7 +144,7 @@ void AddPosition(LogParts* parts, uint32_t c, const MemberOfGroup& of,
     event.member = m;
     event.sequence = static_cast<uint64_t>(std::max<int64_t>(number, 1));
     event.start_ns = wait.since_ns;
-    event.call_path = parts->PathOf(wait.frames);
+    event.call_path = PathOf(wait.frames, &parts->interner());
     event.arguments =
         ArgumentsOf(parts, stated || other == operations.end() ? wait.operation : other->second,
                     stated ? wait.send_count : -1, stated ? wait.recv_count : -1);

@@ -87,7 +87,8 @@ void LogJob::NoteWait(const LogFact& fact) {
 }
 
 Quote LogJob::QuoteOf(const LogFact& fact, const std::string& group, int64_t number) const {
-  return {file(), fact.line, fact.text, group, static_cast<uint64_t>(std::max<int64_t>(number, 0))};
+  return {file(), files.back().lines_before.value_or(0) + fact.line, fact.text, group,
+          static_cast<uint64_t>(std::max<int64_t>(number, 0))};
 }
 
 void LogJob::AddQuote(Writer* writer, const LogFact& fact, const std::string& group,

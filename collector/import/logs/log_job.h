@@ -100,6 +100,7 @@ struct Writer {
   bool lacks_others = false;  // an exception states that another rank is gone or does not come
   bool failed_later = false;  // and thus it ended
   std::optional<UncaughtException> exception;
+  int exceptions = 0;  // how many may have ended it; `exception` is the first
   std::vector<LogFrame> exception_frames;
   Moment raised;
   int lines_after_exception = 0;  // of this writer
@@ -120,6 +121,8 @@ using Ranks = std::map<int32_t, Writer>;
 
 struct File {
   std::string path;
+  // Lines in front of line 1 of the facts. Quotes count from the begin of the file. Empty: unknown.
+  std::optional<uint64_t> lines_before = 0;
   std::string series;  // the path without its number
   int32_t number = -1;
   // Lines that state nothing:

@@ -36,7 +36,7 @@ uint32_t LogParts::AddProcess(int32_t rank, Writer* writer) {
   process.source = job_.files[writer->file].path;
   if (writer->exception) {
     process.exception = writer->exception;
-    process.exception->call_path = PathOf(writer->exception_frames);
+    process.exception->call_path = PathOf(writer->exception_frames, &job_.interner);
     if (!HasEnded(process.end)) {
       process.end.how = ProcessEnd::How::kVanished;
       process.end.order = static_cast<uint32_t>(writer->raised.order);
@@ -80,7 +80,7 @@ void LogParts::AddOpen(uint32_t process, const Event& event) {
   open.insert(std::upper_bound(open.begin(), open.end(), request, later), request);
 }
 
-uint32_t LogParts::PathOf(const std::vector<LogFrame>& frames) {
+uint32_t PathOf(const std::vector<LogFrame>& frames, Interner* interner) {
   CallPath path;
   path.end = ring::StackEnd::kComplete;
   for (auto it = frames.rbegin(); it != frames.rend(); ++it) {
@@ -90,9 +90,9 @@ uint32_t LogParts::PathOf(const std::vector<LogFrame>& frames) {
     frame.line = it->line;
     frame.language = Language::kPython;
     frame.detail = FrameDetail::kSourceLine;
-    path.codes.push_back(job_.interner.PythonCode(frame, 0));
+    path.codes.push_back(interner->PythonCode(frame, 0));
   }
-  return path.codes.empty() ? kNoIndex : job_.interner.CallPath(path);
+  return path.codes.empty() ? kNoIndex : interner->CallPath(path);
 }
 
 void LogParts::AddStatement(uint32_t process, std::string statement) {

@@ -14,6 +14,9 @@
 
 namespace rollcall::logs {
 
+// kNoIndex if there are no frames.
+uint32_t PathOf(const std::vector<LogFrame>& frames, Interner* interner);
+
 // Not thread-safe. Throws std::bad_alloc only.
 class LogParts {
  public:
@@ -27,8 +30,6 @@ class LogParts {
   Member& AddMember(uint32_t process, uint32_t communicator, int32_t rank);
   // `event` has not ended.
   void AddOpen(uint32_t process, const Event& event);
-  // kNoIndex if there are no frames.
-  uint32_t PathOf(const std::vector<LogFrame>& frames);
   void AddQuote(uint32_t process, Quote quote) { quotes_.emplace_back(process, std::move(quote)); }
   // `statement` concerns this process. It is inserted before all others.
   void AddStatement(uint32_t process, std::string statement);

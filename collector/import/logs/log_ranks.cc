@@ -188,7 +188,7 @@ void Merge(Writer from, Writer* to) {
 
 }  // namespace
 
-Ranks FindRanks(LogJob* job) {
+FoundRanks FindRanks(LogJob* job) {
   const auto most_stated = std::max_element(job->sizes.begin(), job->sizes.end(),
                                             [](auto& a, auto& b) { return a.second < b.second; });
   if (job->size < 0 && most_stated != job->sizes.end()) job->size = most_stated->first;
@@ -197,7 +197,7 @@ Ranks FindRanks(LogJob* job) {
   for (const auto& [key, writer] : job->writers) {
     if (writer.prefixed) highest = std::max(highest, writer.rank);
   }
-  Ranks ranks;
+  FoundRanks found;
   std::vector<Writer*> unknown;
   bool lacks_others = false;  // a rank that is not known
   for (auto& [key, writer] : job->writers) {
@@ -209,20 +209,24 @@ Ranks FindRanks(LogJob* job) {
       lacks_others |= writer.lacks_others;
       continue;
     }
-    const auto [entry, added] = ranks.try_emplace(writer.rank);
+    const auto [entry, added] = found.ranks.try_emplace(writer.rank);
     if (added) {
       entry->second = std::move(writer);
     } else {
       Merge(std::move(writer), &entry->second);
     }
   }
-  // A traceback without a rank, if there is one, is that of the rank that failed.
-  Writer* failed = FailedFirst(&ranks);
+  Writer* failed = FailedFirst(&found.ranks);
   if (lacks_others && failed != nullptr) {
-    MarkThoseWhoMayLackOthers(job, &ranks, *failed, &unknown);
+    MarkThoseWhoMayLackOthers(job, &found.ranks, *failed, &unknown);
   }
-  if (unknown.size() == 1 && failed != nullptr) Merge(std::move(*unknown[0]), failed);
-  return ranks;
+  if (unknown.size() == 1) found.unknown = std::move(*unknown[0]);
+  return found;
+}
+
+void AssignUnknown(FoundRanks* found) {
+  Writer* failed = FailedFirst(&found->ranks);
+  if (found->unknown && failed != nullptr) Merge(std::move(*found->unknown), failed);
 }
 
 }  // namespace rollcall::logs

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/import/logs/log_beside_records.h"
 #include "collector/import/logs/log_calls.h"
 #include "collector/import/logs/log_ends.h"
 #include "collector/import/logs/log_groups.h"
@@ -26,7 +27,7 @@ constexpr size_t kMaxNodes = 1 << 12;
 }  // namespace
 
 void LogTraceBuilder::BeginFile(const std::string& path, const std::string& directory,
-                                const std::string& name) {
+                                const std::string& name, std::optional<uint64_t> lines_before) {
   // The last number of the name; or the name of the directory, in which torchrun has one file each.
   const auto number_of = [](const std::string& text, std::string* prefix) {
     const size_t end = text.find_last_of("0123456789");
@@ -37,7 +38,7 @@ void LogTraceBuilder::BeginFile(const std::string& path, const std::string& dire
     *prefix = text.substr(0, begin) + "*" + text.substr(end + 1);
     return std::stoi(text.substr(begin, end + 1 - begin));
   };
-  File file{path, {}, -1};
+  File file{.path = path, .lines_before = lines_before, .series = {}};
   std::string prefix;
   std::string stem = name;
   for (const char* suffix : {".gz", ".xz", ".zst", ".bz2", ".log", ".txt", ".out", ".err"}) {
@@ -207,7 +208,9 @@ void LogTraceBuilder::Add(const LogFact& stated) {
 
 Trace LogTraceBuilder::Finish() {
   TakeRas(&job_);
-  Ranks ranks = FindRanks(&job_);
+  FoundRanks found = FindRanks(&job_);
+  AssignUnknown(&found);
+  Ranks& ranks = found.ranks;
   DropConsequences(&job_, &ranks);
   Trace& trace = job_.trace;
   trace.evidence = Trace::Evidence::kLogs;
@@ -230,20 +233,11 @@ Trace LogTraceBuilder::Finish() {
 }
 
 void LogTraceBuilder::AddEnds(Trace* trace) {
-  if (trace->worlds.size() != 1) return;
-  Ranks ranks = FindRanks(&job_);
-  DropConsequences(&job_, &ranks);
-  for (const auto& [rank, writer] : ranks) {
-    const uint32_t p = ProcessOf(*trace, 0, rank);
-    if (p == kNoIndex) continue;
-    Process& process = trace->processes[p];
-    if (!HasEnded(process.end) && writer.end.parent_saw) {
-      process.end = writer.end;
-      process.end.order = kNoIndex;  // the other ends have numbers of their own
-    }
-    if (process.exception || !writer.exception) continue;
-    process.exception = writer.exception;
+  if (!found_) {
+    found_ = FindRanks(&job_);
+    DropConsequences(&job_, &found_->ranks);
   }
+  AddToRecords(job_, *found_, trace);
 }
 
 }  // namespace rollcall::logs

@@ -7,14 +7,17 @@
 //                 log_groups, log_calls, log_ras, log_ends
 //   log_ranks     which writer is which rank, after the last line
 //   log_parts     the Trace; the same rooms and log_starts add what they collected
+//   log_beside_records  adds to another Trace, if rings or dumps are of the job
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_TRACE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_TRACE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "collector/import/logs/log_fact.h"
 #include "collector/import/logs/log_job.h"
+#include "collector/import/logs/log_ranks.h"
 #include "collector/model/trace.h"
 
 namespace rollcall::logs {
@@ -32,21 +35,24 @@ namespace rollcall::logs {
 // Not thread-safe. Throws std::bad_alloc only.
 class LogTraceBuilder {
  public:
-  // The facts that follow are of this file.
-  void BeginFile(const std::string& path, const std::string& directory, const std::string& name);
+  // The facts that follow are of this file. `lines_before`: see File. AddEnds() quotes no line
+  // whose number is unknown.
+  void BeginFile(const std::string& path, const std::string& directory, const std::string& name,
+                 std::optional<uint64_t> lines_before = 0);
   void Add(const LogFact& fact);
 
-  // The job, if no rings or dumps are of it. Empty if nothing is known. Call one of these two,
-  // once.
+  // The job, if no rings or dumps are of it. Empty if nothing is known. Call one of these two, and
+  // Finish() once. Add no facts afterwards.
   Trace Finish();
-  // Adds what the logs alone know to the job of `trace`: how its ranks ended, and exceptions.
+  // AddToRecords(), for one or several traces of the job.
   void AddEnds(Trace* trace);
 
  private:
   void AddStatedYear(LogFact* fact);
 
   LogJob job_;
-  int64_t year_ns_ = 0;  // what times without a year lack
+  std::optional<FoundRanks> found_;  // of AddEnds()
+  int64_t year_ns_ = 0;              // what times without a year lack
 };
 
 }  // namespace rollcall::logs
