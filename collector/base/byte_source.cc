@@ -6,22 +6,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 namespace rollcall {
 
 uint64_t FileSource::Size() {
   struct stat status;
   if (fstat(fd_, &status) != 0 || status.st_size < 0) return 0;
-  return static_cast<uint64_t>(status.st_size);
+  return std::clamp(static_cast<uint64_t>(status.st_size), begin_, end_) - begin_;
 }
 
 size_t FileSource::Read(uint64_t offset, void* to, size_t size) {
+  if (offset >= end_ - begin_) return 0;
+  size = std::min(size, end_ - begin_ - offset);
   size_t done = 0;
   while (done < size) {
-    if (offset + done > static_cast<uint64_t>(std::numeric_limits<off_t>::max())) break;
-    const ssize_t got =
-        pread(fd_, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got = pread(fd_, static_cast<char*>(to) + done, size - done,
+                              static_cast<off_t>(begin_ + offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     done += static_cast<size_t>(got);

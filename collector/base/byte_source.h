@@ -22,17 +22,20 @@ class ByteSource {
   virtual bool Changes() const = 0;
 };
 
-// An open file, read with pread() and never mapped: if a mapped file is truncated, the process gets
-// SIGBUS. Does not own the descriptor.
+// A part of an open file, read with pread() and never mapped: if a mapped file is truncated, the
+// process gets SIGBUS. Does not own the descriptor.
 class FileSource : public ByteSource {
  public:
-  explicit FileSource(int fd) : fd_(fd) {}
+  explicit FileSource(int fd, uint64_t begin = 0, uint64_t end = INT64_MAX)
+      : fd_(fd), begin_(begin), end_(end) {}
   uint64_t Size() override;
   size_t Read(uint64_t offset, void* to, size_t size) override;
   bool Changes() const override { return true; }
 
  private:
   int fd_;
+  uint64_t begin_;
+  uint64_t end_;
 };
 
 // Bytes in memory, owned by the caller.

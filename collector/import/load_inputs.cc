@@ -99,6 +99,7 @@ class Loader {
         input,
         [&](const std::string& path, const std::string& directory) {
           if (!path.ends_with(kPartialSuffix)) add(path, directory, false);
+          return true;
         },
         [this](const std::string& directory, const std::string& why) {
           assembly_.AddProblem({ProblemCode::kUnreadable, why, directory});

@@ -9,12 +9,13 @@ namespace rollcall {
 namespace {
 
 namespace fs = std::filesystem;
-using Callback = std::function<void(const std::string&, const std::string&)>;
+using Visit = std::function<bool(const std::string&, const std::string&)>;
+using AddProblem = std::function<void(const std::string&, const std::string&)>;
 
 constexpr size_t kMaxFiles = 1 << 20;
 constexpr int kMaxDirectoryDepth = 4;
 
-void Walk(const std::string& path, int depth, const Callback& visit, const Callback& add_problem) {
+bool Walk(const std::string& path, int depth, const Visit& visit, const AddProblem& add_problem) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
   fs::directory_iterator it(path, error);
@@ -28,16 +29,17 @@ void Walk(const std::string& path, int depth, const Callback& visit, const Callb
     std::error_code ignored;
     const fs::file_status status = entry.symlink_status(ignored);
     if (fs::is_directory(status) && depth + 1 < kMaxDirectoryDepth) {
-      Walk(entry.path().string(), depth + 1, visit, add_problem);
-    } else if (fs::is_regular_file(status)) {
-      visit(entry.path().string(), path);
+      if (!Walk(entry.path().string(), depth + 1, visit, add_problem)) return false;
+    } else if (fs::is_regular_file(status) && !visit(entry.path().string(), path)) {
+      return false;
     }
   }
+  return true;
 }
 
 }  // namespace
 
-void WalkDirectory(const std::string& path, const Callback& visit, const Callback& add_problem) {
+void WalkDirectory(const std::string& path, const Visit& visit, const AddProblem& add_problem) {
   Walk(path, 0, visit, add_problem);
 }
 

@@ -1,5 +1,6 @@
 // Makes a Trace of what the lines of logs state.
 //
+//   job_logs      what a job that is watched appends to its logs
 //   log_file      reads and unpacks a file
 //   log_scanner   finds the lines that state something, and stacks
 //   log_patterns  what one line states: a LogFact, by the tables log_*.def
