@@ -98,13 +98,21 @@ void DiagnosisPass::Diagnose() {
   shared_.run_task([this] { live_ = {}; });  // a large job leaves no memory for two traces
   live_ = shared_.builder->Build(options_);
   collected_ns_ = Now(CLOCK_MONOTONIC);
-  if (name_code_) shared_.queries->Symbolize(&live_.trace);
+  if (complete_) CompleteTrace();
   shared_.run_task([this] { report_ = diagnose_(live_); });
 }
 
-void DiagnosisPass::NameCode() {
-  if (std::exchange(name_code_, true)) return;
+void DiagnosisPass::CompleteTrace() {
+  // A job that ended well lacks nothing.
+  if (shared_.add_to_trace && !EndedWell(report_)) {
+    shared_.run_task([this] { shared_.add_to_trace(&live_.trace, options_.settle); });
+  }
   shared_.queries->Symbolize(&live_.trace);
+}
+
+void DiagnosisPass::Complete() {
+  if (std::exchange(complete_, true)) return;
+  CompleteTrace();
   shared_.run_task([this] { report_ = diagnose_(live_); });
 }
 
@@ -145,9 +153,9 @@ bool DiagnosisPass::FetchHistory() {
   return true;
 }
 
-void DiagnosisPass::AddHistory(bool name_code) {
+void DiagnosisPass::AddHistory(bool complete) {
   const auto diagnose = [&] {
-    name_code_ |= name_code;
+    complete_ |= complete;
     Diagnose();
   };
   if (FetchCounts()) diagnose();

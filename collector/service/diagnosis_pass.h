@@ -23,6 +23,10 @@ inline bool IsLarge(const JobState& state) {
   return state.processes().size() > kWholeProcesses;
 }
 
+inline bool EndedWell(const Report& report) {
+  return report.findings.empty() && report.status == Report::Status::kFinished;
+}
+
 // The diagnosis of a job that runs. It leaves out findings about processes that were not quiet in
 // two samples, and findings that rest on snapshots of two moments.
 Report DiagnoseRunning(const LiveTrace& live, const ProgressTimes& times, bool time_is_up);
@@ -38,6 +42,7 @@ class DiagnosisPass {
     LiveTraceBuilder* builder;
     LiveTraceBuilder::RunTask run_task;
     const ProgressTimes* times;
+    std::function<void(Trace*, bool job_ended)> add_to_trace;  // of MonitorOptions
   };
   // `diagnose` uses its argument alone: it runs on another thread.
   DiagnosisPass(const Shared& shared, const LiveTraceBuilder::Options& options,
@@ -55,11 +60,11 @@ class DiagnosisPass {
   // As the last Fetch(): time has passed.
   void FetchAgain();
   // Fetches the counts and the whole rings that may add to the findings, and diagnoses, until the
-  // findings do not change. `name_code`: the traces of these diagnoses are symbolized.
-  void AddHistory(bool name_code);
-  // Symbolizes the trace and diagnoses it again, if this has not been done. Reading debug
-  // information takes far longer than everything else here.
-  void NameCode();
+  // findings do not change. `complete`: the traces of these diagnoses are completed.
+  void AddHistory(bool complete);
+  // Adds to the trace what only a report needs, and diagnoses it again, if this has not been done.
+  // Reading debug information takes far longer than everything else here.
+  void Complete();
 
   LiveTrace& live() { return live_; }
   Report& report() { return report_; }
@@ -68,6 +73,7 @@ class DiagnosisPass {
 
  private:
   void Diagnose();
+  void CompleteTrace();
   // The number of newest records of each ring buffer that is requested; 0: all.
   uint64_t Records(Amount amount) const;
   // These request what is needed and return false if nothing is.
@@ -78,7 +84,7 @@ class DiagnosisPass {
   const LiveTraceBuilder::Options options_;
   const std::function<Report(const LiveTrace&)> diagnose_;
   AgentQueries::Rings rings_;  // of the last Fetch()
-  bool name_code_ = false;
+  bool complete_ = false;
   LiveTrace live_;
   Report report_;
   int64_t collected_ns_ = 0;

@@ -28,10 +28,6 @@ bool IsUrgent(const rpc::AgentMessage& message) {
   return !message.has_digests() && (!message.has_heartbeat() || message.heartbeat().asks_clock());
 }
 
-bool EndedWell(const Report& report) {
-  return report.findings.empty() && report.status == Report::Status::kFinished;
-}
-
 // Whether a process recorded more than its rendezvous at the store of torch.distributed; see
 // JobState::ever_seen().
 bool RecordsCalls(const Trace& trace) {
@@ -309,7 +305,8 @@ DiagnosisPass::Shared Monitor::SharedByPasses() {
           .queries = &queries_,
           .builder = &live_trace_builder_,
           .run_task = [this](const std::function<void()>& task) { RunTask(task); },
-          .times = &options_.times};
+          .times = &options_.times,
+          .add_to_trace = options_.add_to_trace};
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
@@ -373,7 +370,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
   const bool all_stand =
       (suspicion.reason == Reason::kAllWait || suspicion.reason == Reason::kEnded) &&
       schedule_.Repeats(suspicion);
-  if (all_stand || reportable()) pass.AddHistory(/*name_code=*/true);
+  if (all_stand || reportable()) pass.AddHistory(/*complete=*/true);
   if (options_.metrics != nullptr) options_.metrics->OnDiagnosis(begin, Monotonic());
   const bool is_verdict = reportable();
   const int64_t delay = is_verdict && !requested ? ReportDelay(pass.live().trace, pass.report(),
@@ -387,7 +384,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
     NotifyAgents(pass.report(), pass.collected_ns());
     // The environments are requested early, because the reader of the verdict may end the job.
     if (options_.evidence.write) queries_.RequestEnvironments();
-    pass.NameCode();
+    pass.Complete();
   }
   if (suspicion.reason == Reason::kMismatch && !is_verdict) state_.ClearMismatches();
   unreported_ = is_verdict ? std::vector<Finding>() : pass.report().findings;
@@ -491,10 +488,10 @@ void Monitor::FinishNow() {
   for (int i = 0; i < kFinalAttempts; ++i) {
     using Amount = DiagnosisPass::Amount;
     pass.Fetch(IsLarge(state_) ? Amount::kMore : Amount::kWhole);
-    if (IsLarge(state_) && !pass.report().findings.empty()) pass.AddHistory(/*name_code=*/false);
+    if (IsLarge(state_) && !pass.report().findings.empty()) pass.AddHistory(/*complete=*/false);
     if (pass.live().ended_meanwhile.empty() || !queries_.rings()->complete()) break;
   }
-  if (final_pass_.name_code || !EndedWell(pass.report())) pass.NameCode();
+  if (final_pass_.name_code || !EndedWell(pass.report())) pass.Complete();
   LiveTrace& live = pass.live();
   Final final;
   final.report = std::move(pass.report());

@@ -79,6 +79,9 @@ struct MonitorOptions {
   // moved. A report of the new state follows by on_report or on_update. May be empty.
   std::function<void(const Withdrawal&)> on_withdrawal;
   EvidenceOptions evidence = {};
+  // Adds to the trace of a report what is known from elsewhere than the agents. Runs on the thread
+  // of tasks. May be empty.
+  std::function<void(Trace*, bool job_ended)> add_to_trace = {};
   // Information for the user besides verdicts (an agent is lost). May be empty.
   std::function<void(const std::string&)> on_note;
   // Updated on the monitor's thread, once a second; must outlive the monitor. May be null.

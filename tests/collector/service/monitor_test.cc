@@ -58,8 +58,14 @@ class RankEndsTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       for (const Finding& finding : report.findings) {
         if (finding.kind == VerdictKind::kRankDied) died_.push_back(finding.culprits);
+        if (finding.kind == VerdictKind::kUncaughtException) raised_ = finding.title;
       }
       changed_.notify_all();
+    };
+    options.add_to_trace = [this](Trace* trace, bool job_ended) {
+      EXPECT_FALSE(job_ended);
+      const std::lock_guard lock(mutex_);
+      if (exception_) trace->processes[ProcessOf(*trace, 0, 0)].exception = exception_;
     };
     monitor_ = std::make_unique<Monitor>(std::move(options));
     agent_ = monitor_->Join(link_);
@@ -85,6 +91,16 @@ class RankEndsTest : public ::testing::Test {
     const std::lock_guard lock(mutex_);
     return died_;
   }
+  // The exception of rank 0, which no ring has.
+  void AddException(const std::string& type) {
+    const std::lock_guard lock(mutex_);
+    exception_ = {.kind = ring::ExceptionKind::kPython, .type = type, .message = ""};
+  }
+  std::string WaitUntilOneRaised() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !raised_.empty(); });
+    return raised_;
+  }
   bool WaitUntilOneDied() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !died_.empty(); });
@@ -96,6 +112,8 @@ class RankEndsTest : public ::testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::vector<int32_t>> died_;
+  std::optional<UncaughtException> exception_;
+  std::string raised_;  // the title of the finding
   std::vector<std::vector<uint8_t>> rings_;
   std::unique_ptr<Monitor> monitor_;
   uint64_t agent_ = 0;
@@ -117,6 +135,17 @@ TEST_F(RankEndsTest, EndNewerThanTheRingIsReportedByTheNextDiagnosis) {
   SendRings(second, {false, true});
   Send(LastSnapshot(second));
   EXPECT_TRUE(WaitUntilOneDied());
+}
+
+TEST_F(RankEndsTest, ReportHasWhatIsAddedToItsTrace) {
+  AddException("BadShard");
+  const uint64_t first = Start({RingInBarrier(0, false), RingInBarrier(1, true)});
+  ASSERT_NE(first, 0u);
+  Send(EndInJournal(Id(0)));
+  SendRings(first, {false, true});
+  Send(LastSnapshot(first));
+  EXPECT_THAT(WaitUntilOneRaised(), ::testing::HasSubstr("rank 0 raised BadShard"));
+  EXPECT_THAT(Died(), ::testing::IsEmpty());
 }
 
 // Rank 0 ended after its ring was read. Rank 2, which the launcher killed because of that, ended
