@@ -1,5 +1,8 @@
 #include "cli/watch_options.h"
 
+#include <algorithm>
+#include <string>
+
 #include "cli/argument_parser.h"
 
 namespace rollcall {
@@ -31,6 +34,16 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
   parser->Add("--data-scope", &settings->data_scope,
               "functions (MPI_Allreduce) and names of communicators to which --data is limited, "
               "separated by commas");
+  parser->Add(
+      "--log", &settings->logs,
+      "a file or directory to which the job writes its output; what is appended to it during "
+      "the run adds ends and exceptions to the verdict; may be repeated (docs/logs.md)",
+      {.type = "FILE|DIR", .one_per_use = true});
+  parser->AddCheck("--log", [settings]() -> std::string {
+    return std::count(settings->logs.begin(), settings->logs.end(), "-") == 0
+               ? ""
+               : "the job's output does not pass through rollcall: name the file that it goes to";
+  });
   parser->Add("command", &settings->command, "the launcher and its arguments, after --",
               {.required = true});
   parser->StopAtFirstPositional();

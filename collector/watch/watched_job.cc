@@ -146,6 +146,7 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
   service::SilenceGrpc();
   bundles_ = static_cast<bool>(callbacks.evidence.write);
   on_time_up_ = callbacks.on_time_up;
+  const auto add_logs = [this](Trace* trace, bool job_ended) { logs_.AddEnds(trace, job_ended); };
   monitor_ = std::make_unique<service::Monitor>(
       service::MonitorOptions{.times = settings_.Times(),
                               .live_stacks = !settings_.no_stacks,
@@ -154,6 +155,7 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
                               .on_due = callbacks.on_due,
                               .on_withdrawal = callbacks.on_withdrawal,
                               .evidence = callbacks.evidence,
+                              .add_to_trace = add_logs,
                               .on_note = PrintLine});
   server_ =
       service::Serve(settings_.listen, token_, monitor_.get(), problem, {}, monitor_->watchers());
@@ -416,6 +418,7 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen, const std::s
 
 void WatchedJob::Close(const End& end, bool any_findings) {
   FinishCommand();
+  for (const std::string& problem : logs_.Problems()) PrintLine(problem);
   Journal(journal::JobEnd{
       .exit_code = end.exit_code, .by_rollcall = end.by_rollcall, .at_ns = Now(CLOCK_REALTIME)});
   const bool keep = settings_.keep || any_findings || !settings_.directory.empty();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/import/journal.h"
+#include "collector/import/logs/job_logs.h"
 #include "collector/launch/launcher.h"
 #include "collector/launch/signal_gate.h"
 #include "collector/live/run_root.h"
@@ -33,6 +34,7 @@ struct WatchSettings {
   bool no_stacks = false;
   std::string data = {};  // as env::kData; empty: as the environment has it
   std::string data_scope = {};
+  std::vector<std::string> logs = {};  // where the job writes its output
   std::vector<std::string> command = {};
 
   service::ProgressTimes Times() const {
@@ -142,6 +144,7 @@ class WatchedJob {
   const bool kernel_reports_ends_;  // determined before anything starts a thread
   const uint64_t file_limit_;       // the user's limit, which the job gets, too
   const int wake_fd_;
+  logs::JobLogs logs_{settings_.logs};
   std::string token_;
   RunDirectory directory_;
   Launcher launcher_;

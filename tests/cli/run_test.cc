@@ -69,9 +69,24 @@ TEST_F(RunTest, UsageErrorsGiveExitCode2) {
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--no-such-option", "--", "true"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--on-hang=panic", "--", "true"}).exit_code(), 2);
   EXPECT_EQ(RunCommand({ROLLCALL_BIN, "run", "--on-hang=exec:", "--", "true"}).exit_code(), 2);
+  const Outcome pipe = RunCommand({ROLLCALL_BIN, "run", "--log", "-", "--", "true"});
+  EXPECT_EQ(pipe.exit_code(), 2);
+  EXPECT_THAT(pipe.err, HasSubstr("--log: the job's output does not pass through rollcall"));
   const Outcome missing = RunCommand(Run({"/no/such/launcher"}));
   EXPECT_EQ(missing.exit_code(), 2);
   EXPECT_THAT(missing.err, HasSubstr("/no/such/launcher: No such file"));
+}
+
+// The job makes it.
+TEST_F(RunTest, LogNeedNotExistAtTheStart) {
+  const std::string made = directory_.Path("made");
+  const std::string missing = directory_.Path("missing");
+  const Outcome outcome =
+      RunCommand({ROLLCALL_BIN, "run", "--dir", directory_.Path("run"), "--log", made, "--log",
+                  missing, "--", "sh", "-c", "echo text > " + made + "; exit 3"});
+  EXPECT_EQ(outcome.exit_code(), 3);
+  EXPECT_THAT(outcome.err, HasSubstr("rollcall: --log " + missing + ": is not on this machine\n"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr(made)));
 }
 
 TEST_F(RunTest, PassesLauncherOptionsThrough) {

@@ -16,6 +16,7 @@ import cases_bundle
 import cases_containers
 import cases_idle
 import cases_launch
+import cases_logs
 import cases_memory
 import cases_messages
 import cases_nodes
@@ -29,8 +30,8 @@ import live
 
 SKIPPED = 77
 
-CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_idle.CASES, **cases_launch.CASES, **cases_memory.CASES,
-         **cases_run.CASES, **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
+CASES = {**cases_attach.CASES, **cases_bundle.CASES, **cases_idle.CASES, **cases_launch.CASES, **cases_logs.CASES,
+         **cases_memory.CASES, **cases_run.CASES, **cases_nodes.CASES, **cases_containers.CASES, **cases_shm.CASES, **cases_top.CASES,
          **cases_users.CASES, **cases_messages.CASES, **cases_signals.CASES, **cases_unrecorded.CASES}
 
 
