@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/command.h"
+#include "cli/version.h"
 #include "collector/base/bounded.h"
 #include "collector/base/print_line.h"
 
@@ -54,7 +55,7 @@ int Main(int argc, char** argv) {
   }
   const std::string_view word = argv[1];
   if (word == "--version" || word == "-V") {
-    fmt::print("rollcall {}\n", ROLLCALL_VERSION);
+    fmt::print("{}", VersionText());
     return 0;
   }
   const bool is_help = word == "help" || word == "--help" || word == "-h";

@@ -187,6 +187,21 @@ function(rollcall_html_page out)
   set(${out} ${source} PARENT_SCOPE)
 endfunction()
 
+# Adds to TARGET a source that defines the commit. It is generated at each build, and compiled again only if the commit
+# changed.
+function(rollcall_add_commit target)
+  find_package(Git QUIET)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/commit.cmake)
+  set(source ${PROJECT_BINARY_DIR}/generated/commit.cc)
+  add_custom_target(rollcall_commit
+    COMMAND ${CMAKE_COMMAND} -DGIT=${GIT_EXECUTABLE} -DROOT=${PROJECT_SOURCE_DIR} -DOUT=${source} -P ${script}
+    BYPRODUCTS ${source} VERBATIM)
+  set_source_files_properties(${source} PROPERTIES
+    GENERATED ON SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  target_sources(${target} PRIVATE ${source})
+  add_dependencies(${target} rollcall_commit)
+endfunction()
+
 # Installs the package files for find_package(rollcall).
 function(rollcall_install_package)
   include(CMakePackageConfigHelpers)

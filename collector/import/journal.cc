@@ -16,7 +16,6 @@ namespace {
 using nlohmann::ordered_json;
 using Json = ordered_json;
 
-constexpr int kJournalVersion = 1;
 constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxFrames = 512;
 
@@ -82,7 +81,7 @@ Json ToJson(const std::vector<SourceFrame>& frames) {
 }
 
 struct ToJsonLine {
-  Json line = {{"v", kJournalVersion}};
+  Json line = {{"v", journal::kVersion}};
 
   void operator()(const journal::Run& run) {
     line["event"] = "run";
@@ -453,7 +452,7 @@ std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string*
     *error = "not a line of a journal";
     return std::nullopt;
   }
-  if (version != kJournalVersion) return std::nullopt;
+  if (version != journal::kVersion) return std::nullopt;
   const std::string name = Text(line, "event", 64);
   for (const auto& [known, read] : kReaders) {
     if (name == known) return read(line);

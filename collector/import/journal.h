@@ -22,6 +22,8 @@ namespace rollcall {
 
 namespace journal {
 
+inline constexpr int kVersion = 1;  // of each line
+
 // Identifies a process. The ring's id decides if it is present. A parent (`rollcall exec`) knows
 // only the host and the pid.
 struct ProcessName {

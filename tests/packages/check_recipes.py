@@ -2,7 +2,8 @@
 """Compares the recipes of docs/recipes with the build that they describe: check_recipes.py ROOT.
 
 They are parsed, not run: Spack and conda are not in Debian. Each must have the version of CMakeLists.txt, the Spack
-recipe its libraries, and the Containerfile and conda's recipe the name of the tarball of scripts/package.
+recipe its libraries, and the Containerfile and conda's recipe the name of the tarball of scripts/package. The images
+that the pages name have the version, too.
 """
 
 import ast
@@ -55,6 +56,11 @@ def main():
     rendered = re.sub(r"{%.*?%}", "", text).replace("{{ version }}", version).replace("{{ RECIPE_DIR }}", "")
     if os.path.basename(yaml.safe_load(rendered)["source"]["url"]) != tarball:
         problems.append("%s: the tarball is %s" % (conda, tarball))
+
+    for page in ("docs/kubernetes.yaml", "docs/launchers.md"):
+        images = set(re.findall(r"registry\.example\.com/rollcall:(\S+)", read(page)))
+        if images != {version}:
+            problems.append("%s: the version of the image is %s" % (page, version))
 
     container = "docs/recipes/Containerfile"
     added = re.findall(r"^ADD (\S+) ", read(container), re.MULTILINE)

@@ -2,7 +2,7 @@
 
     spack repo create repo rollcall && mkdir -p repo/packages/rollcall
     cp docs/recipes/spack/package.py repo/packages/rollcall/ && spack repo add repo
-    spack dev-build rollcall@0.1.0
+    spack dev-build rollcall@0.2.0
 """
 
 from spack.package import *
@@ -11,7 +11,7 @@ from spack.package import *
 class Rollcall(CMakePackage):
     """Debugger for distributed jobs that hang: reports which rank of an MPI or NCCL job diverged."""
 
-    version("0.1.0")
+    version("0.2.0")
 
     # The shim alone: it needs a compiler and nothing else. Its traces are read elsewhere.
     variant("tools", default=True, description="build the rollcall command, too")
