@@ -2,6 +2,11 @@
 add_test(NAME pages COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/pages/check_pages.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(pages PROPERTIES LABELS unit)
 
+# Issue forms, workflows and the citation. Debian's python3-yaml is for the system Python.
+add_test(NAME pages.forms COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/pages/check_forms.py
+  ${PROJECT_SOURCE_DIR})
+set_tests_properties(pages.forms PROPERTIES LABELS unit)
+
 # The README and the pages of docs/verdicts show verdicts as the program prints them: each is printed again and
 # compared (tests/pages/shown_verdicts.py). The page of each kind must show one.
 function(rollcall_shown_verdicts page)
