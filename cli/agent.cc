@@ -42,7 +42,7 @@ int RunAgent(int argc, char** argv) {
       "rollcall agent");
   std::string directory = FromEnvironment(env::kRunDirectory);
   std::string collector = FromEnvironment(env::kCollector);
-  parser.Add("--dir", &directory, "the run directory on this node (ROLLCALL_DIR)");
+  parser.Add("--dir", &directory, "the run directory on this node (ROLLCALL_DIR)", {.type = "DIR"});
   parser.Add("--collector", &collector, "HOST:PORT of the collector (ROLLCALL_COLLECTOR)");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   // The token is not an option, because users who can list processes could read it.

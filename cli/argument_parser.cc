@@ -1,5 +1,7 @@
 #include "cli/argument_parser.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <type_traits>
 #include <utility>
@@ -40,15 +42,63 @@ void Require(CLI::Option* added, Must must) {
   }
 }
 
+template <typename T>
+struct TypeOfValue {
+  static constexpr bool is_flag = std::is_same_v<T, bool>;
+  static constexpr bool is_list =
+      std::is_same_v<T, std::vector<std::string>> || std::is_same_v<T, std::vector<int32_t>>;
+  static constexpr bool is_text =
+      std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>;
+};
+
+OptionText TextOf(const std::string& names, Value value, const std::string& help,
+                  const OptionRules& rules) {
+  OptionText text{.names = CLI::detail::split(names, ','), .help = help};
+  text.offered = rules.one_of.empty() ? rules.offered : rules.one_of;
+  text.is_required = rules.required;
+  text.is_directory = rules.must == Must::kBeDirectory || rules.type == "DIR";
+  text.is_file = rules.must == Must::kExist || rules.type.starts_with("FILE") ||
+                 rules.type.starts_with("PATH");
+  std::visit(
+      [&]<typename T>(T* typed) {
+        using Type = TypeOfValue<T>;
+        text.is_list = Type::is_list;
+        if constexpr (!Type::is_flag) text.value = Type::is_text ? "TEXT" : "NUMBER";
+        if constexpr (!Type::is_flag && !Type::is_list) {
+          if (rules.show_default) text.default_value = fmt::format("{}", *typed);
+        }
+      },
+      value);
+  if (!rules.one_of.empty()) text.value = CLI::detail::join(rules.one_of, "|");
+  if (!rules.type.empty()) text.value = rules.type;
+  return text;
+}
+
+CommandText* g_described = nullptr;  // not null during Describe()
+
 }  // namespace
+
+CommandText Describe(int (*command)(int argc, char** argv)) {
+  CommandText described;
+  g_described = &described;
+  char name[] = "";
+  char* arguments[] = {name, nullptr};
+  command(1, arguments);
+  g_described = nullptr;
+  return described;
+}
 
 struct ArgumentParser::Parser {
   CLI::App app;
+  CommandText text;
   std::vector<std::pair<std::string, std::function<std::string()>>> checks = {};  // by option
 };
 
-ArgumentParser::ArgumentParser(std::string description, std::string command)
-    : parser_(new Parser{CLI::App(std::move(description), std::move(command))}) {
+ArgumentParser::ArgumentParser(const std::string& description, std::string command)
+    : parser_(new Parser{.app = CLI::App(description, std::move(command)),
+                         .text = {.description = description}}) {
+  parser_->text.options.push_back(
+      {.names = {"-h", "--help"}, .help = "Print this help message and exit"});
   parser_->app.parse_complete_callback([this] {
     for (const auto& [name, check] : parser_->checks) {
       const std::string problem = check();
@@ -61,6 +111,7 @@ ArgumentParser::~ArgumentParser() = default;
 
 void ArgumentParser::Add(const std::string& names, Value value, const std::string& help,
                          const OptionRules& rules) {
+  parser_->text.options.push_back(TextOf(names, value, help, rules));
   CLI::App& app = parser_->app;
   CLI::Option* added = AddTo(&app, names, value, help);
   if (!rules.type.empty()) added->type_name(rules.type);
@@ -78,15 +129,25 @@ void ArgumentParser::Add(const std::string& names, Value value, const std::strin
   }
 }
 
-void ArgumentParser::StopAtFirstPositional() { parser_->app.positionals_at_end(); }
+void ArgumentParser::StopAtFirstPositional() {
+  parser_->app.positionals_at_end();
+  parser_->text.runs_program = true;
+}
 
-void ArgumentParser::SetFooter(std::string text) { parser_->app.footer(std::move(text)); }
+void ArgumentParser::SetFooter(const std::string& text) {
+  parser_->app.footer(text);
+  parser_->text.footer = text;
+}
 
 void ArgumentParser::AddCheck(std::string name, std::function<std::string()> check) {
   parser_->checks.emplace_back(std::move(name), std::move(check));
 }
 
 std::optional<int> ArgumentParser::Parse(int argc, char** argv) {
+  if (g_described != nullptr) {
+    *g_described = std::move(parser_->text);
+    return kNothingFound;
+  }
   try {
     parser_->app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

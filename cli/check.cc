@@ -281,7 +281,7 @@ int RunCheck(int argc, char** argv) {
              {.type = "SECONDS", .must = Must::kBePositive});
   parser.Add("--fail-on", &options.fail_on,
              "kinds of findings that fail the check: a list, 'errors', 'all' or 'none'",
-             {.type = "KIND,...", .show_default = true});
+             {.type = "KIND,...", .offered = {"errors", "all", "none"}, .show_default = true});
   parser.Add("--baseline", &options.baseline,
              "a file of known findings with reasons, which do not fail the check (docs/ci.md)",
              {.type = "FILE"});

@@ -22,7 +22,8 @@ int RunClean(int argc, char** argv) {
              {.show_default = true});
   parser.Add("--days", &days, "with --keep: remove directories older than this number of days",
              {.must = Must::kBeNonNegative, .show_default = true});
-  parser.Add("--root", &root, "the directory of the run directories, if not the default");
+  parser.Add("--root", &root, "the directory of the run directories, if not the default",
+             {.type = "DIR"});
   parser.Add("--list", &list, "remove nothing; list the directories");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   if (root.empty()) root = RunRoot::DefaultPath(kSharedMemory);

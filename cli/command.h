@@ -17,6 +17,12 @@ enum ExitCode : int {
 #include "cli/commands.def"
 #undef COMMAND
 
+// exec is also linked into rollcall-exec, which has no ArgumentParser.
+inline constexpr char kExecDescription[] =
+    "Runs a rank's program under a parent that sees how it ends. `rollcall run` uses it where\n"
+    "the launcher allows; elsewhere put it in front of the program:\n\n"
+    "  rollcall run -- srun rollcall exec -- ./app";
+
 }  // namespace rollcall
 
 #endif  // ROLLCALL_CLI_COMMAND_H_

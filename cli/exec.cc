@@ -192,12 +192,8 @@ int RunExec(int argc, char** argv) {
   if (first < argc && strcmp(argv[first], "--") == 0) ++first;
   if (first >= argc || (first == 1 && argv[first][0] == '-')) {
     const bool help = first < argc && strcmp(argv[first], "--help") == 0;
-    fprintf(
-        help ? stdout : stderr,
-        "usage: rollcall exec -- PROGRAM [ARGUMENT...]\n\n"
-        "Runs a rank's program under a parent that sees how it ends. `rollcall run` uses it where\n"
-        "the launcher allows; elsewhere put it in front of the program:\n\n"
-        "  rollcall run -- srun rollcall exec -- ./app\n");
+    fprintf(help ? stdout : stderr, "usage: rollcall exec -- PROGRAM [ARGUMENT...]\n\n%s\n",
+            kExecDescription);
     return help ? 0 : kUsage;
   }
   char** program = argv + first;

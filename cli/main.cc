@@ -7,25 +7,14 @@
 #include <exception>
 #include <string_view>
 
-#include "cli/command.h"
+#include "cli/command_table.h"
+#include "cli/command_texts.h"
 #include "cli/version.h"
 #include "collector/base/bounded.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
 namespace {
-
-struct Command {
-  std::string_view name;
-  int (*function)(int argc, char** argv);
-  std::string_view help;
-};
-
-constexpr Command kCommands[] = {
-#define COMMAND(name, function, help) {#name, function, help},
-#include "cli/commands.def"
-#undef COMMAND
-};
 
 const Command* FindCommand(std::string_view name) {
   for (const Command& command : kCommands) {
@@ -64,6 +53,8 @@ int Main(int argc, char** argv) {
     return 0;
   }
   const std::string_view name = is_help ? argv[2] : argv[1];
+  if (is_help && argc == 4 && name == "--man") return WriteManPages(argv[3]);
+  if (is_help && argc == 4 && name == "--completion") return PrintCompletion(argv[3]);
   const Command* command = FindCommand(name);
   if (command == nullptr) {
     PrintLine(fmt::format("no command '{}'; `rollcall help` lists them", name));

@@ -79,14 +79,16 @@ bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
 
 void Outputs::AddOptions(ArgumentParser* parser, StandardOutput standard_output) {
   const bool ours = standard_output == StandardOutput::kOurs;
+  std::vector<std::string> kinds;
   std::string help = ours
                          ? "also write this format, to PATH or to standard output; may be repeated."
                          : "also write this format; may be repeated.";
   for (const Exporter& exporter : kExporters) {
     help += fmt::format("\n{}: {}", exporter.kind, exporter.help);
+    kinds.push_back(fmt::format("{}=", exporter.kind));
   }
   parser->Add("--output", &texts_, help,
-              {.type = ours ? "KIND[=PATH]" : "KIND=PATH", .one_per_use = true});
+              {.type = ours ? "KIND[=PATH]" : "KIND=PATH", .offered = kinds, .one_per_use = true});
   parser->Add("--json", &json_, "the same as --output json=FILE",
               {.type = ours ? "FILE|-" : "FILE"});
   parser->Add("--source-root", &source_root_,

@@ -151,7 +151,9 @@ int RunRun(int argc, char** argv) {
   parser.Add("--on-hang", &options.on_hang,
              "report: print the verdict and let the job run; kill: end the job; exec:COMMAND: run "
              "a shell command, with the verdict as JSON on its standard input (docs/live.md)",
-             {.type = "report|kill|exec:COMMAND", .show_default = true});
+             {.type = "report|kill|exec:COMMAND",
+              .offered = {"report", "kill", "exec:"},
+              .show_default = true});
   parser.AddCheck("--on-hang", [&options]() -> std::string {
     const std::string& value = options.on_hang;
     if (value == "report" || value == "kill") return "";

@@ -19,7 +19,8 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
               "seconds without progress before a job that likely hangs is ended; a proven hang is "
               "ended at once",
               {.must = Must::kBeNonNegative, .show_default = true});
-  parser->Add("--dir", &settings->directory, "the run directory; kept after the run");
+  parser->Add("--dir", &settings->directory, "the run directory; kept after the run",
+              {.type = "DIR"});
   parser->Add("--listen", &settings->listen,
               "HOST:PORT for agents of other nodes; port 0 takes any free one",
               {.show_default = true});

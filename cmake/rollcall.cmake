@@ -202,6 +202,26 @@ function(rollcall_add_commit target)
   add_dependencies(${target} rollcall_commit)
 endfunction()
 
+# Lets TARGET, the command, write its man pages and completions each time it is linked, and installs them. A
+# cross-compiled command cannot be run, unless CMAKE_CROSSCOMPILING_EMULATOR is set.
+function(rollcall_command_texts target)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    return()
+  endif()
+  set(texts ${PROJECT_BINARY_DIR}/generated/texts)
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${texts}
+    COMMAND ${target} help --man ${texts}/man1
+    COMMAND ${target} help --completion bash > ${texts}/rollcall
+    COMMAND ${target} help --completion zsh > ${texts}/_rollcall
+    COMMAND ${target} help --completion fish > ${texts}/rollcall.fish
+    VERBATIM)
+  install(DIRECTORY ${texts}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES ${texts}/rollcall DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${texts}/_rollcall DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${texts}/rollcall.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endfunction()
+
 # Installs the package files for find_package(rollcall).
 function(rollcall_install_package)
   include(CMakePackageConfigHelpers)
