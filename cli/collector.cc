@@ -55,7 +55,7 @@ std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
 // maps new pages for each large block. glibc uses huge pages, and caches more than seven freed
 // blocks of a size per thread, only if GLIBC_TUNABLES is set accordingly at process start (glibc's
 // manual, "Memory Allocation Tunables"). The process therefore executes itself again. All these
-// settings together save half of the collector's CPU time (docs/scale.md).
+// settings together save half of the collector's CPU time (docs/measurements).
 void PrepareHeap(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TOP_PAD, 16 << 20);

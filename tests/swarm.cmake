@@ -1,5 +1,5 @@
 # The collector with the agents of a job that is larger than this machine: tests/swarm. The tests run a small job;
-# docs/scale.md has the figures of large jobs.
+# docs/measurements/scale.md has the figures of large jobs.
 add_executable(sleeper swarm/sleeper.c)
 include(CheckLinkerFlag)
 check_linker_flag(C -static ROLLCALL_HAVE_STATIC_LIBC)  # not every system has libc.a

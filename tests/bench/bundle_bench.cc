@@ -1,5 +1,5 @@
 // From rings to a bundle, of a directory and of what a collector holds: time and size, against the
-// targets in docs/performance.md, beside what it costs to analyze the bundle and the directory; and
+// targets in docs/measurements, beside what it costs to analyze the bundle and the directory; and
 // that both say what was planted.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

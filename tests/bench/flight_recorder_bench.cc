@@ -1,5 +1,5 @@
 // From a directory of Flight Recorder dumps to the verdict: CPU time and memory, against the
-// targets in docs/performance.md. Each measurement is a process of its own, so that its memory can
+// targets in docs/measurements. Each measurement is a process of its own, so that its memory can
 // be told.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

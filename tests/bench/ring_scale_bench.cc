@@ -1,5 +1,5 @@
 // From a directory of rings to the verdict: CPU time, wall time and memory, against the targets in
-// docs/performance.md, and beside what it costs to read the files at all. The verdict is checked
+// docs/measurements, and beside what it costs to read the files at all. The verdict is checked
 // each time.
 //
 // Needs 5 GB in TMPDIR for the largest job, and as much memory to keep them cached.

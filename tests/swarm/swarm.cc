@@ -8,7 +8,7 @@
 //         [--moving SECONDS] [--sample-period MS] [--kill collector|agents|both --moving SECONDS]
 //         [--direct-agents N]
 //
-// With --direct-agents all others attach to some of these, the aggregators (docs/scale.md).
+// With --direct-agents all others attach to some of these, the aggregators (docs/measurements).
 // With --kill these are killed and replaced every --kill-every seconds while the job moves. Nobody
 // may say a word then, and the job stops right after the last kill.
 //
