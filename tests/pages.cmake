@@ -22,6 +22,8 @@ if(MPICC_openmpi)
   foreach(page ${pages})
     rollcall_shown_verdicts(${page})
   endforeach()
+  rollcall_job_test(shown.docs/tutorial.md job ../pages/tutorial_test.py --rollcall $<TARGET_FILE:rollcall_cli>
+    --page ${PROJECT_SOURCE_DIR}/docs/tutorial.md)
 endif()
 
 # Debian's python3-jsonschema and python3-yaml are for the system Python.

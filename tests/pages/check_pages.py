@@ -2,7 +2,8 @@
 """Checks the Markdown pages of the repository: check_pages.py ROOT.
 
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts
-  (shown_verdicts.py, diagnosis_page_test.cc) and the variables of docs/environment.md (environment_doc_test.cc).
+  (shown_verdicts.py, tutorial_test.py, diagnosis_page_test.cc) and the variables of docs/environment.md
+  (environment_doc_test.cc).
 - Every link to a file or heading has a target. The same holds for every path in backticks that begins with a
   folder of the sources, and for every page of docs/ that a source names. A page that names a function with its file,
   as in `Diagnose()` (`collector/diagnosis/diagnose.cc`), names one that is there. docs/diagnosis.md names no other.
@@ -74,9 +75,9 @@ def find_pages(root):
 def check_columns(page, problems):
     shown = False
     for number, line in enumerate(page.lines, 1):
-        if line.startswith(("<!-- verdict:", "<!-- shown:")):
+        if line.startswith(("<!-- verdict:", "<!-- shown:", "<!-- output")):
             shown = True
-        elif line.startswith(("<!-- /verdict", "<!-- /shown")):
+        elif line.startswith(("<!-- /verdict", "<!-- /shown", "<!-- run", "<!-- file", "#")):
             shown = False
         variable = page.name == "docs/environment.md" and line.startswith("| `ROLLCALL_")
         if len(line) > COLUMNS and not shown and not variable:
