@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Runs scripts/release --dry-run in a small clone that has one defect after another: release_test.py ROOT."""
+"""Tests scripts/release and cmake/commit.cmake in a small clone: release_test.py ROOT.
+
+scripts/release --dry-run must refuse each defect. cmake/commit.cmake must find the commit, and write nothing if the
+commit is the same.
+"""
 
 import os
 import shutil
@@ -12,7 +16,7 @@ ROOT = sys.argv[1]
 FILES = ("CMakeLists.txt", "CHANGELOG.md", "CITATION.cff", "scripts/common.sh", "scripts/release")
 
 
-class ReleaseTest(unittest.TestCase):
+class Clone(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
@@ -43,6 +47,8 @@ class ReleaseTest(unittest.TestCase):
         with open(os.path.join(self.directory.name, name), "w", encoding="utf-8") as file:
             file.write(text)
 
+
+class ReleaseTest(Clone):
     def release(self):
         return subprocess.run(["scripts/release", "--dry-run"], cwd=self.directory.name, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -90,6 +96,38 @@ class ReleaseTest(unittest.TestCase):
         version = self.read("CITATION.cff").split("\nversion: ")[1].split("\n")[0]
         self.git("tag", "v" + version)
         self.refused("exists")
+
+
+class CommitTest(Clone):
+    def setUp(self):
+        super().setUp()
+        self.out = os.path.join(self.directory.name, ".git", "commit.cc")
+
+    def described(self):
+        subprocess.run(["cmake", "-DGIT=" + shutil.which("git"), "-DROOT=" + self.directory.name, "-DOUT=" + self.out,
+                        "-P", os.path.join(ROOT, "cmake/commit.cmake")], check=True)
+        with open(self.out, encoding="utf-8") as file:
+            return file.read().split('"')[3]
+
+    def test_finds_the_commit_and_changes(self):
+        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=self.directory.name, check=True,
+                                stdout=subprocess.PIPE, text=True).stdout.strip()
+        self.assertEqual(self.described(), commit)
+        self.git("tag", "v0")
+        self.assertEqual(self.described(), commit)
+        self.write("CMakeLists.txt", "")
+        self.assertEqual(self.described(), commit + "-dirty")
+
+    def test_writes_nothing_if_the_commit_is_the_same(self):
+        self.described()
+        os.utime(self.out, (1, 1))
+        self.described()
+        self.assertEqual(os.stat(self.out).st_mtime, 1)
+
+    def test_knows_no_commit_outside_of_a_clone(self):
+        os.rename(os.path.join(self.directory.name, ".git"), os.path.join(self.directory.name, "git"))
+        self.out = os.path.join(self.directory.name, "commit.cc")
+        self.assertEqual(self.described(), "unknown")
 
 
 if __name__ == "__main__":
