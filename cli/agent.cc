@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall agent: the agent of a node that does not run `rollcall run`. `rollcall exec` starts it
 // on a node that has no agent.
 #include "collector/agent/agent.h"

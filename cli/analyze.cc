@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall analyze: prints the verdict on the traces of a job.
 #include <fmt/core.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options and positional arguments of a command. Only argument_parser.cc includes CLI11, which
 // takes longer to compile than a command.
 #ifndef ROLLCALL_CLI_ARGUMENT_PARSER_H_

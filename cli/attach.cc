@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall attach: diagnoses a running job that was started without rollcall.
 #include <fmt/core.h>
 #include <sys/stat.h>

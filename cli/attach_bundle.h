@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall attach --bundle FILE`: packs the stacks into one file, which `rollcall analyze` reads
 // on any machine.
 #ifndef ROLLCALL_CLI_ATTACH_BUNDLE_H_

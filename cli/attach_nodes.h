@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall attach` on several nodes: sends a request to each of them by ssh, or to all by srun,
 // and reads the answers.
 #ifndef ROLLCALL_CLI_ATTACH_NODES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records that the ranks of a job made themselves, for `rollcall attach`: on this machine, and
 // on the nodes from which other rollcall processes answer.
 #ifndef ROLLCALL_CLI_ATTACH_RECORDS_H_

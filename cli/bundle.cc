@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall bundle: packs the traces of a job into one file, which `rollcall analyze` reads on any
 // machine.
 #include <fmt/core.h>

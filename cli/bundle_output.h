@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `--bundle FILE`: packs the traces of all nodes into one file if the job has a finding.
 #ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 #define ROLLCALL_CLI_BUNDLE_OUTPUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall check: runs a job until it ends or hangs, and judges it; for continuous integration.
 //
 // A report from while the job ran may contain more than the report at its end, because rings

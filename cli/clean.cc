@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall clean: removes the traces of old runs.
 #include <fmt/core.h>
 

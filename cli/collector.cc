@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall collector: the collector alone, for jobs that another program starts. If it is restarted
 // with the same address and token, it resumes the job: agents reconnect and send their whole state
 // again.

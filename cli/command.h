@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declarations of the subcommands (from commands.def), and exit codes.
 #ifndef ROLLCALL_CLI_COMMAND_H_
 #define ROLLCALL_CLI_COMMAND_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of the subcommands, from commands.def.
 #ifndef ROLLCALL_CLI_COMMAND_TABLE_H_
 #define ROLLCALL_CLI_COMMAND_TABLE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Man pages and completions, made from the tables that --help prints: cli/commands.def, and the
 // options that each command adds to its ArgumentParser.
 #ifndef ROLLCALL_CLI_COMMAND_TEXTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall doctor: checks whether this machine has what rollcall needs, and prints how to fix what
 // is missing.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall exec: runs a program as its child and records how it ends.
 //
 // It must be transparent to the program and to the process that started it: same input, output,

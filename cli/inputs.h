@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the commands that read traces: positional arguments and the printing of problems.
 #ifndef ROLLCALL_CLI_INPUTS_H_
 #define ROLLCALL_CLI_INPUTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rollcall command: finds the subcommand in the table and passes the remaining arguments to it.
 #include <fcntl.h>
 #include <fmt/core.h>

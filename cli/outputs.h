@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `--output KIND[=PATH]`: parsing and writing, for every command that has this option.
 #ifndef ROLLCALL_CLI_OUTPUTS_H_
 #define ROLLCALL_CLI_OUTPUTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output of verdicts while a job runs: text to stderr, other formats to files.
 #ifndef ROLLCALL_CLI_REPORT_OUTPUT_H_
 #define ROLLCALL_CLI_REPORT_OUTPUT_H_

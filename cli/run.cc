@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall run: runs a job and watches it.
 //
 // The job has priority. If a part of rollcall cannot be set up, one line reports it, and this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall show: prints the evidence behind a verdict, aligned across ranks.
 #include "collector/report/show.h"
 

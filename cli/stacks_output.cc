@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/stacks_output.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Printing of stacks, for `rollcall attach` and for `rollcall analyze` of a bundle with stacks.
 #ifndef ROLLCALL_CLI_STACKS_OUTPUT_H_
 #define ROLLCALL_CLI_STACKS_OUTPUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terminal while a program fills its screen. Only terminal.cc includes ncurses, whose macros
 // break other headers.
 #ifndef ROLLCALL_CLI_TERMINAL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall top: shows a running job, from the data of its collector.
 #include <fmt/core.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job of which no rank records its calls: identifies its ranks on this node and detects that they
 // stand still.
 #ifndef ROLLCALL_CLI_UNRECORDED_JOB_H_

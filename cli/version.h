@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `rollcall --version` prints.
 #ifndef ROLLCALL_CLI_VERSION_H_
 #define ROLLCALL_CLI_VERSION_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options with which `run` and `check` watch a job.
 #ifndef ROLLCALL_CLI_WATCH_OPTIONS_H_
 #define ROLLCALL_CLI_WATCH_OPTIONS_H_

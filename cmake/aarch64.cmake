@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Toolchain file: builds for AArch64 Linux with Debian's cross compiler (package g++-aarch64-linux-gnu).
 #
 #   cmake -B build/aarch64 --toolchain cmake/aarch64.cmake -DROLLCALL_SHIM_ONLY=ON

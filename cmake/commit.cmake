@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the source OUT, which defines the commit of ROOT: cmake -DGIT=… -DROOT=… -DOUT=… -P commit.cmake. An unchanged
 # commit leaves OUT as it is, so that nothing is compiled again.
 set(commit unknown)

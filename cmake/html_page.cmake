@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run as a script. Writes OUT, a source file that contains PAGE.
 file(READ ${PAGE} text)
 file(WRITE ${OUT} "// Generated from report/page.html by cmake/html_page.cmake.

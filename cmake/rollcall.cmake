@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Helpers of the top-level CMakeLists.txt.
 
 # Sets OUT to all *.cc files below DIR.

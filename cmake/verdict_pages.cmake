@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run as a script. Writes OUT, a source file that contains the pages DOCS/*.md, one for each verdict kind.
 file(GLOB pages ${DOCS}/*.md)
 set(rows "")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the words of a buffer (ring_format.h, "The data of collectives"). Two processes compare
 // their copies of a buffer by these sums, without exchanging the data.
 #ifndef ROLLCALL_PROTO_DATA_WORDS_H_

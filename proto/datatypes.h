@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The predefined datatypes: number, name, class and size. Two datatypes of one class are the same
 // type under two names.
 #ifndef ROLLCALL_PROTO_DATATYPES_H_

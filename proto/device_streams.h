@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers that identify CUDA streams in the ring (Record::detail2, GpuProgress::stream). A
 // stream's number is its handle, except for per-thread default streams. CUDA uses one handle for
 // the per-thread default streams of all threads. The ring has a number for each of them, because a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All environment variables that rollcall reads or sets. `rollcall run` sets them for the job; the
 // shim and the agent read them. docs/environment.md is the user's documentation; a test compares it
 // with this list.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mixing function of hashes that shim and collector both compute.
 #ifndef ROLLCALL_PROTO_MIX_H_
 #define ROLLCALL_PROTO_MIX_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI's error classes. Their numbers differ between libraries: MPICH's MPI_ERR_TRUNCATE is Open
 // MPI's MPI_ERR_UNKNOWN.
 #ifndef ROLLCALL_PROTO_MPI_ERRORS_H_

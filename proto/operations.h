@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties of the functions of functions.def, for the shim and the collector: numbers, names, and
 // the rule by which the calls of different ranks match. Everything is derived from the .def files.
 #ifndef ROLLCALL_PROTO_OPERATIONS_H_

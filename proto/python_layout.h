@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where CPython stores the data of Python stack frames: one row for each minor version.
 //
 // There are two readers. The shim, inside the process, reads the frames of the thread that it runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flight-recorder file, which librollcall.so writes and the other parts of rollcall read.
 //
 // This header defines the format; ring_format.md draws the layout and specifies what a reader may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions by which a program tells rollcall what it does, such as the test that it runs, and what
  * its buffers contain.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names inside a run directory, shared by the shim, the agent and `rollcall analyze`.
 //
 //   <run directory>/             mode 0700, owned by the user; by default on /dev/shm

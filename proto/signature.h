@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Type signatures as hashes of the sequence of basic types that a (count, datatype) pair describes.
 // 4 x MPI_INT and 1 x contiguous(4, MPI_INT) have equal hashes (MPI 4.0, 5.1 and 3.3.1).
 //

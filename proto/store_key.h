@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key that a call waits for in a store of torch.distributed. The call's record holds the end of
 // the key, in fields that the call does not need otherwise (send_count, recv_count, send_signature,
 // recv_signature), and a hash of the whole key in Record::semantic_hash.

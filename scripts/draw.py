@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the pictures of docs/: scripts/draw.py writes docs/pictures/NAME.svg from each docs/pictures/NAME.txt.
 
 A picture is a text with one statement a line; a line that begins with `#` is a comment. Numbers are pixels; X and Y are of the top left.

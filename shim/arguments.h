@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of a wrapper, as assigned by their roles (roles.h). There is one struct for all
 // functions: in each call, most fields keep their initial value.
 #ifndef ROLLCALL_SHIM_ARGUMENTS_H_

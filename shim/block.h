@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of an operation in which every rank passes one block: operations of NCCL and of
 // torch.distributed.
 #ifndef ROLLCALL_SHIM_BLOCK_H_

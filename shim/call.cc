@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Begin and End of every recorded call: decides which calls are recorded, and tracks nesting.
 #include "shim/call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work before and after every wrapped function: Begin and End. All wrappers call the same two
 // functions, which distinguish calls by their kind (proto/operations.h) and arguments.
 //

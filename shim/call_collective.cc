@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Begin and End of all calls that advance the counter of a communicator, window or file.
 #include "shim/call.h"
 #include "shim/call_paths.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that begin or end something: MPI, sessions, communicators whose creation has no sequence
 // number, groups, datatypes and operations. Also local queries.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends, receives, blocking probes, and other calls that may wait for particular processes: passive
 // and general active target synchronisation, requests on windows and files, MPI_Buffer_detach.
 #include "shim/call.h"

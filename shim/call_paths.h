@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call paths: a stack is captured, recognized by its hash, and stored once in the ring.
 #ifndef ROLLCALL_SHIM_CALL_PATHS_H_
 #define ROLLCALL_SHIM_CALL_PATHS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record of a call: the fields that all records have, writing it, and recording errors.
 #include "proto/mpi_errors.h"
 #include "shim/call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wait, Test, Start and their variants; Iprobe and other polls.
 //
 // Another thread may get a request's handle as soon as the library has freed it. With

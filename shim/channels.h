@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts messages per (communicator, peer, tag), and per (communicator, peer) over all tags. The
 // counts show whether a missing message was ever sent, even after the records of both sides are
 // overwritten. A program may use more tags than the table has room for, but it has fewer peers than

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills the record of a collective: its arguments, and a hash of the arguments that must be equal
 // on all ranks.
 #include <cstring>

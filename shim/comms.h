@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicators, windows and files of this process: identity without communication, the sequence
 // counter, the checkpoints.
 #ifndef ROLLCALL_SHIM_COMMS_H_

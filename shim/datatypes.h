@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Datatype handles and their type signatures.
 #ifndef ROLLCALL_SHIM_DATATYPES_H_
 #define ROLLCALL_SHIM_DATATYPES_H_

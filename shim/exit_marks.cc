@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/exit_marks.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records in the ring how the process exits (exit, return from main, quick_exit, _exit).
 #ifndef ROLLCALL_SHIM_EXIT_MARKS_H_
 #define ROLLCALL_SHIM_EXIT_MARKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A for-each of the C preprocessor over up to 16 words of a line of a table (functions.def,
 // nccl_functions.def).
 #ifndef ROLLCALL_SHIM_FOR_EACH_WORD_H_

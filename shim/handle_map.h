@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps an MPI handle (a word) to a small number, for all threads, without a lock.
 //
 // Open addressing with a bounded window: no entry is ever moved, and a look-up reads at most

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rank, size and job that the launcher passed in environment variables. They are known before
 // MPI_Init returns, even if it never does.
 #ifndef ROLLCALL_SHIM_JOB_ENVIRONMENT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicators, groups, datatypes and reduction operations that the program created and has not
 // freed, by the call path that created them. Objects that are left when MPI ends are leaks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MPI library that a wrapper calls: its functions and its ABI. One process can have several MPI
 // libraries (for example, a Python extension that loaded its own with RTLD_LOCAL). Each caller uses
 // the library that it was bound to.

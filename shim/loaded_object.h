@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The objects that the dynamic loader has mapped (the program and its libraries): their address
 // ranges and their definitions of symbols.
 #ifndef ROLLCALL_SHIM_LOADED_OBJECT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The members of a communicator as numbers that are the same on all processes: ranks in
 // MPI_COMM_WORLD, or in the process set mpi://WORLD if a program uses only sessions.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages that a matched probe has taken out of the queue (MPI_Message). The probe has the
 // communicator of a message as an argument; the receive has not, but must record it. Lock-free; any
 // thread.

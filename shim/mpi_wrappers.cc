@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported functions of MPI, all generated from proto/functions.def: MPI_X and PMPI_X, and if
 // they exist, MPI_X_c, PMPI_X_c, MPIX_X and PMPIX_X. All wrappers have the same code; the kind of a
 // function (call.cc) determines what is recorded.

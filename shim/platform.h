@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primitives of the hot path: atomic words, clocks, hashes.
 #ifndef ROLLCALL_SHIM_PLATFORM_H_
 #define ROLLCALL_SHIM_PLATFORM_H_

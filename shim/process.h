@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process-wide state of the recorder.
 //
 // Start() creates it once, when the process initialises MPI or NCCL or creates a process group of

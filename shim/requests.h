@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outstanding requests. An open request stays in a table until it is known to be complete. Unlike
 // records in a ring, it is never overwritten.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates the process' flight-recorder file: its location, size and layout.
 #ifndef ROLLCALL_SHIM_RING_FILE_H_
 #define ROLLCALL_SHIM_RING_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of proto/functions.def. A word is the name and role of a parameter. Each word has a C
 // type, a type in large-count (_c) functions, and a statement that records the argument.
 // tests/shim/abi compares the types with mpi.h of Open MPI and MPICH.

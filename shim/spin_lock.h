@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock for short, rare sections. Waiting makes no system call.
 //
 // Any thread. Constant-initialised; allocates nothing. A signal handler may only use TryLock: if it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // std::terminate calls a handler, which may be the program's own. The shim does not replace the
 // handler. Nearly every handler ends in abort(), where the exception is still being handled. The
 // exception is read through the ABI of the C++ library that the program has loaded

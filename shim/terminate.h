@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records an uncaught C++ exception: std::terminate ends in abort(), which is wrapped.
 #ifndef ROLLCALL_SHIM_TERMINATE_H_
 #define ROLLCALL_SHIM_TERMINATE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder of one thread: its two rings and its calls in flight. Single writer, no lock.
 #ifndef ROLLCALL_SHIM_THREAD_LOG_H_
 #define ROLLCALL_SHIM_THREAD_LOG_H_

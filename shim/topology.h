@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The neighbours of this process in a communicator's topology. Neighborhood collectives exchange
 // data with them, and their number is the length of the count arrays.
 #ifndef ROLLCALL_SHIM_TOPOLOGY_H_

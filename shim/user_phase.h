@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The user's phase: the text of rollcall_phase() (proto/rollcall.h), stored in the ring.
 #ifndef ROLLCALL_SHIM_USER_PHASE_H_
 #define ROLLCALL_SHIM_USER_PHASE_H_

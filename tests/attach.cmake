@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `rollcall attach` to real jobs that were started without rollcall: fault programs, and healthy programs while they
 # run; and to core files of both (attach.cores). tests/accuracy/attach does the same with all programs.
 set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_rank0.c stalled/asleep_in_read.c

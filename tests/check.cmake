@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `rollcall check` on real Open MPI jobs, as builds of other projects use it, and its outputs against their published
 # schemas.
 set(CHECK_DIR ${CMAKE_CURRENT_LIST_DIR}/check)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every #include follows the direction of dependency: check_layers.py ROOT LAYERS.
 
 LAYERS has a line "NAME: NAME..." for each directory of collector/, from the table in CMakeLists.txt.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/every_call: healthy programs that together call every function of proto/functions.def, with every MPI that is
 # installed; their rings must hold each call. A line of the table without a call fails the coverage test.
 set(EVERY_CALL_DIR ${CMAKE_CURRENT_LIST_DIR}/every_call)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The fault programs, their controls and the true negatives of tests/faults, built with every MPI that is
 # installed, and the tests that run them as real jobs under the freshly built rollcall.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `rollcall attach` must never change a job: tests/harm/run_harm_test.py documents what is compared, and how to repeat
 # it as often as docs/attach.md states.
 add_executable(looks harm/looks.cc)

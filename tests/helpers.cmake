@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Functions for tests/CMakeLists.txt.
 
 # Adds the GoogleTest executable TARGET of every *_test.cc below tests/DIR, linked with LIBRARY.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What an injected library can do to a program, as regression tests: the programs of tests/isolation/programs,
 # built with every MPI that is installed, and tests/isolation/run_isolation_test.py, which compares each with and
 # without librollcall.so. tests/isolation/cases.py lists the cases. Also tests of the properties of the library

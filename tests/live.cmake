@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Real jobs of Open MPI (one case: MPICH) under `rollcall run`, `rollcall collector` and `rollcall agent`, with
 # and without failures; tests/live/cases_*.py list the cases.
 set(LIVE_DIR ${CMAKE_CURRENT_LIST_DIR}/live)

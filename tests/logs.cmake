@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Real logs: programs run without rollcall, and what is said of what they and their launchers printed. Logs of others:
 # tests/logs. Each program is run with its output in one file, in one file whose lines have the rank, and in a file a
 # rank, as far as its launcher can do that: jobs/run_log_test.py.

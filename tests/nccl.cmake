@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The simulated NCCL and CUDA of tests/nccl_sim, and the fault programs of tests/faults/nccl that run on
 # them. Like faults.cmake for MPI, but fork_launcher starts them instead of mpirun.
 set(NCCL_SIM_DIR ${CMAKE_CURRENT_LIST_DIR}/nccl_sim)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The oracle (tests/oracle/README.md) is a simulator of MPI that shares no code with the diagnosis. Both are
 # compared on generated programs. A sample is a unit test; tests/oracle/run and a test with the label full run
 # all of them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Packages for other systems. Debian's python3-yaml is for the system Python.
 add_test(NAME packages.recipes COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/packages/check_recipes.py
   ${PROJECT_SOURCE_DIR})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rules for all pages: width, links, and that each page is reachable (tests/pages/check_pages.py).
 add_test(NAME pages COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/pages/check_pages.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(pages PROPERTIES LABELS unit)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Python frames in call paths, under every interpreter of the machine: tests/python. One test for each interpreter,
 # and one for each supported minor version that is missing, which reports that. All interpreters run under Open MPI.
 # Only the system's interpreter runs under MPICH, because calls look the same from Python.

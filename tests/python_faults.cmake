@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The Python sources of tests/faults: all under mpi4py, where it is installed; and by ctypes under the
 # other MPI and with every interpreter that is found. Each interpreter gets some of the sources in turn (all of
 # them in the full tests).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A few of the programs of tests/accuracy/programs: their verdicts are right, and must remain so. All of them are judged
 # by hand: docs/measurements/accuracy.md.
 if(NOT TARGET rollcall_cli OR NOT MPICC_openmpi OR NOT MPICXX_openmpi OR NOT MPIRUN_openmpi)

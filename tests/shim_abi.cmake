@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # tests/shim/abi: the wrapper table and the ABI facts against each vendor's mpi.h, one executable per
 # vendor that is installed. Most checks are done at compile time; the program prints the differences.
 

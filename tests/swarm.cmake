@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The collector with the agents of a job that is larger than this machine: tests/swarm. The tests run a small job;
 # docs/measurements/scale.md has the figures of large jobs.
 add_executable(sleeper swarm/sleeper.c)

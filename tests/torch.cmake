@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch: the programs of tests/faults/torch, run as torchrun would, under rollcall. tests/attach.cmake runs some of them
 # without rollcall and looks at their stacks. With another PyTorch, in a system of its own: tests/torch/table.
 if(NOT TARGET rollcall_cli)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # rollcall_add_test(NAME name
 #                   COMMAND program [argument...]
 #                   [RANKS n]            # 2 unless given

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of glibc 2.32 to 2.36 that Debian 12's static libraries and rollcall use, for tools
 // that run with glibc 2.31. Linked only into the tools of a portable build (portable.cmake), which
 // do not export them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds tools that run on older systems than the build machine. They are linked with an older glibc in the directory
 # ROLLCALL_SYSROOT (its headers are not used); all other libraries are linked statically. See
 # docs/decisions/0023-portable-by-sysroot.md.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent of one node: watches the rings in its run directory and the processes that write them,
 // journals what only a live observer can see, and reports to the collector.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's half of the protocol.
 #include <unistd.h>
 

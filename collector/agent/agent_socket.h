@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's Unix socket: receives the memfds of ranks that found no room in shared memory
 // (proto/run_directory.h defines the message).
 #ifndef ROLLCALL_COLLECTOR_AGENT_AGENT_SOCKET_H_

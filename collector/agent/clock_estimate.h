@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates how far this node's CLOCK_REALTIME is ahead of the collector's. The method is NTP's:
 // the collector reads its clock at some moment between question and answer, so the error of the
 // midpoint is at most half of the time between them (RFC 5905, 8).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/agent/grpc_transport.h"
 
 #include <grpcpp/grpcpp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's connection to its collector.
 #ifndef ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGENT_GRPC_TRANSPORT_H_

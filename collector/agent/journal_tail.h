@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows the run directory's journal, which the agent and every `rollcall exec` append to.
 #ifndef ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_
 #define ROLLCALL_COLLECTOR_AGENT_JOURNAL_TAIL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inspects a stalled process from outside: the activity and stacks of its threads.
 #ifndef ROLLCALL_COLLECTOR_AGENT_LIVE_STACKS_H_
 #define ROLLCALL_COLLECTOR_AGENT_LIVE_STACKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether the failed polls of a thread are a wait. A pure state machine.
 #ifndef ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_
 #define ROLLCALL_COLLECTOR_AGENT_POLL_WATCH_H_

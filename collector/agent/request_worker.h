@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers requests that may take long: symbols, live stacks, environments. These requests read
 // files or other processes. They run in a separate thread, so that they do not delay the sampling.
 #ifndef ROLLCALL_COLLECTOR_AGENT_REQUEST_WORKER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/agent/ring_copy.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies rings so that they outlast their process, and frees memory that they do not need.
 #ifndef ROLLCALL_COLLECTOR_AGENT_RING_COPY_H_
 #define ROLLCALL_COLLECTOR_AGENT_RING_COPY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes a cheap sample of a ring file: the progress of the process and the calls that it is blocked
 // in. Reads the header, the tables that count its activity and, when something moved, the members.
 // Never reads the records. The file is checked and interpreted as by the full reader,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Observes a process's threads from outside, in addition to its ring: which threads poll tightly,
 // and whether a thread outside every MPI call might act.
 #ifndef ROLLCALL_COLLECTOR_AGENT_THREAD_WATCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries the agent's messages. The agent uses the network through this interface only, so its
 // tests can use a fake, also under ThreadSanitizer.
 #ifndef ROLLCALL_COLLECTOR_AGENT_TRANSPORT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/aggregate/aggregating_transport.h"
 
 #include <netdb.h>

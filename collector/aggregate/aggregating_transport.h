@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An agent's connection to its collector, which other agents can share.
 #ifndef ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_
 #define ROLLCALL_COLLECTOR_AGGREGATE_AGGREGATING_TRANSPORT_H_

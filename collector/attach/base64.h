@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Base64 encoding (RFC 4648, section 4): with padding, without line breaks.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_BASE64_H_
 #define ROLLCALL_COLLECTOR_ATTACH_BASE64_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the distributed jobs whose ranks left core files in a directory.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_CORES_H_
 #define ROLLCALL_COLLECTOR_ATTACH_CORES_H_

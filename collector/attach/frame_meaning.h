@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives from a stack what its thread does. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_FRAME_MEANING_H_
 #define ROLLCALL_COLLECTOR_ATTACH_FRAME_MEANING_H_

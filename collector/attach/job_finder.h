@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the distributed jobs whose ranks run on this machine, by their processes' environments.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JOB_FINDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins the observations of a job on several hosts.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_JOB_STACKS_H_

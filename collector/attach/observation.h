@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results of two samples of a rank. Plain data.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_
 #define ROLLCALL_COLLECTOR_ATTACH_OBSERVATION_H_

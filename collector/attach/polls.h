@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that poll for a message and sleep in between. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_POLLS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_POLLS_H_

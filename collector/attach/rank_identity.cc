@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/attach/rank_identity.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identifies a process as a rank of a job, by its environment. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_
 #define ROLLCALL_COLLECTOR_ATTACH_RANK_IDENTITY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prepares the stacks of a job that `attach` sampled for display as a tree. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_RANK_STACKS_H_
 #define ROLLCALL_COLLECTOR_ATTACH_RANK_STACKS_H_

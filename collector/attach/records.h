@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records that the ranks of a job made of their own calls, with rollcall or with PyTorch's Flight
 // Recorder.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_RECORDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples the ranks of a job: stacks, CPU times, states. Reads /proc and memory; see
 // collector/live/live_stack.h for what a rank may notice.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_SAMPLE_H_

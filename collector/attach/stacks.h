@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The observations of `attach` on one host, and the text format for them (stacks.md). A node sends
 // this text to the process that makes the diagnosis, and a bundle stores it.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_STACKS_H_

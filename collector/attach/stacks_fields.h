@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of each struct in a file of stacks (stacks.md), one line for each member. Reader and
 // writer both use these lists. To store another member, add a line; files without the member have
 // its default.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/attach/trace_of_stacks.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the trace of a job whose calls are not recorded: the place of each rank, from two samples
 // of the rank or from its core file. Pure.
 #ifndef ROLLCALL_COLLECTOR_ATTACH_TRACE_OF_STACKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HOST:PORT as users write it: "node1:7000", "[::1]:0".
 #ifndef ROLLCALL_COLLECTOR_BASE_ADDRESS_H_
 #define ROLLCALL_COLLECTOR_BASE_ADDRESS_H_

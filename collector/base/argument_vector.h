@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program's arguments, or its environment, as execve(2) and posix_spawn(3) take them.
 #ifndef ROLLCALL_COLLECTOR_BASE_ARGUMENT_VECTOR_H_
 #define ROLLCALL_COLLECTOR_BASE_ARGUMENT_VECTOR_H_

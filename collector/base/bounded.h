@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs work that may hang in a library.
 #ifndef ROLLCALL_COLLECTOR_BASE_BOUNDED_H_
 #define ROLLCALL_COLLECTOR_BASE_BOUNDED_H_

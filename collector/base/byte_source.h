@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The source of a ring's bytes: memory, or a file that may be written or truncated while it is
 // read.
 #ifndef ROLLCALL_COLLECTOR_BASE_BYTE_SOURCE_H_

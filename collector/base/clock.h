@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One way to read a clock.
 #ifndef ROLLCALL_COLLECTOR_BASE_CLOCK_H_
 #define ROLLCALL_COLLECTOR_BASE_CLOCK_H_

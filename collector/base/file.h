@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens files whose names are untrusted. A path from a ring or from /proc/<pid>/maps may be a FIFO,
 // a device or a directory: none of these may block the collector.
 #ifndef ROLLCALL_COLLECTOR_BASE_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds rings without a name in the file system: memory files (proto/run_directory.h), and ring
 // files that were removed. As long as a process maps such a ring, it can be opened through /proc.
 #ifndef ROLLCALL_COLLECTOR_BASE_MEMORY_RINGS_H_

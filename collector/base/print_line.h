@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rollcall's own messages, on stderr.
 #ifndef ROLLCALL_COLLECTOR_BASE_PRINT_LINE_H_
 #define ROLLCALL_COLLECTOR_BASE_PRINT_LINE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel's view of processes, behind an interface: tests use a directory that looks like
 // /proc.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROC_SOURCE_H_

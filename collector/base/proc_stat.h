@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of /proc/<pid>: stat and status, also of its threads, and environ.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROC_STAT_H_
 #define ROLLCALL_COLLECTOR_BASE_PROC_STAT_H_

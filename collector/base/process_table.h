@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the process that wrote a ring. A rank in a container has the pid of its own namespace,
 // often 1. Other ranks may have the same pid, and may have started in the same clock tick.
 #ifndef ROLLCALL_COLLECTOR_BASE_PROCESS_TABLE_H_

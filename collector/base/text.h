@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes strings from untrusted files safe to print and to put into JSON.
 #ifndef ROLLCALL_COLLECTOR_BASE_TEXT_H_
 #define ROLLCALL_COLLECTOR_BASE_TEXT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle: the traces of a job in one file that `rollcall analyze` reads on any machine. bundle.md
 // describes the format; this header is shared by writer and reader.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_FORMAT_H_

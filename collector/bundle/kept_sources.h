@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Source lines in a bundle: the lines that a report can show on a machine without the sources.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_KEPT_SOURCES_H_

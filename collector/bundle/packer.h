@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that is written compressed and appears either complete or not at all.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_PACKER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_PACKER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a bundle, member by member. Everything in it is untrusted. Nothing is unpacked to disk.
 // Memory and time are bounded by the limits of format.h, whatever sizes the file claims.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_READER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of a Zstandard file, piece by piece, up to a limit.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_UNPACKER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the container of a bundle (bundle.md); the caller provides the contents.
 #ifndef ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_
 #define ROLLCALL_COLLECTOR_BUNDLE_WRITER_H_

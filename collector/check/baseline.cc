@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/check/baseline.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The baseline of `rollcall check`: findings that are known and accepted for now, each with a
 // reason. docs/ci.md describes the file.
 #ifndef ROLLCALL_COLLECTOR_CHECK_BASELINE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of `rollcall check` for a report, as plain data: the weight of each finding.
 #ifndef ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_
 #define ROLLCALL_COLLECTOR_CHECK_JUDGEMENT_H_

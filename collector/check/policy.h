@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which findings fail a build.
 #ifndef ROLLCALL_COLLECTOR_CHECK_POLICY_H_
 #define ROLLCALL_COLLECTOR_CHECK_POLICY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs the traces of a job on this machine into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_
 #define ROLLCALL_COLLECTOR_COLLECT_COLLECT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of an environment that helps to explain a hang and is not secret.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_
 #define ROLLCALL_COLLECTOR_COLLECT_ENVIRONMENT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs a collector's data on a job, after a sample of all nodes, into one bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_
 #define ROLLCALL_COLLECTOR_COLLECT_EVIDENCE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine's observations on a job besides its files, as members of a bundle.
 #ifndef ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_
 #define ROLLCALL_COLLECTOR_COLLECT_OBSERVED_H_

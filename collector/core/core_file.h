@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads an ELF core file: threads, memory, mapped files, signal. A core may be truncated (ulimit
 // -c, a full disk) or malicious, so each size and offset is checked against the file. The intact
 // parts of a damaged core are used. Format: elf(5), core(5). Linux writes cores in fs/binfmt_elf.c;

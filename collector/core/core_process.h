@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process, reconstructed from its core file and the files that it had mapped.
 #ifndef ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_
 #define ROLLCALL_COLLECTOR_CORE_CORE_PROCESS_H_

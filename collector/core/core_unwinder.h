@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unwinds the threads of a core with libunwind and its accessors for cores.
 //
 // libunwind trusts its input, and a core may be truncated or malicious. libunwind therefore runs in

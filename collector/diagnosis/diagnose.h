@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives a verdict from a trace. Pure: no I/O, clock, threads or state; the same trace gives the
 // same report live, post-mortem and in CI. Safe to call from several threads on one trace.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DIAGNOSE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes every recorded call as a row: collectives sorted by communicator and sequence number, so
 // that corresponding calls are adjacent; then messages and other calls by rank.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of CSV in the format of RFC 4180: CRLF, quotes doubled.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_CSV_ROW_H_
 #define ROLLCALL_COLLECTOR_EXPORT_CSV_ROW_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wait-for graph in Graphviz's language. Ranks that wait for the same thing at the same place
 // share one box. A collective is an ellipse between the ranks inside it and the ranks that are
 // missing.

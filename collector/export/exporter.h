@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output formats of verdicts and traces; exporters.def lists them. An exporter is a pure function
 // from a Subject to text. It opens no files.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_EXPORTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workflow commands of GitHub Actions, which annotate the lines of a change:
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A page that a browser shows without a network: report/page.html, the data that report/src/data.ts
 // specifies, and the verdict as text for browsers without JavaScript.
 #include <algorithm>

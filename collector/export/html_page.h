@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report/page.html, compiled into this program: see report/README.md.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_HTML_PAGE_H_
 #define ROLLCALL_COLLECTOR_EXPORT_HTML_PAGE_H_

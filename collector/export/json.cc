@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdict as docs/json.md describes it, with the weights of the findings.
 #include <nlohmann/json.hpp>
 

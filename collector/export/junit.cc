@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JUnit XML as Jenkins and GitLab read it; tests/schemas has the schema. There is one test case for
 // the job itself, and one for each finding.
 #include <fmt/format.h>

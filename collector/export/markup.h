@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text in XML and HTML.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_MARKUP_H_
 #define ROLLCALL_COLLECTOR_EXPORT_MARKUP_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the numbers of messages as CSV: for each pair of ranks on a communicator one row with the
 // sum over all tags, and one row for each tag.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A timeline for ui.perfetto.dev and chrome://tracing, in the Trace Event Format (JSON), which both
 // open directly. Perfetto's own protobuf format would be smaller, but would need its schema or a
 // library for the writer, and another library for tests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The place and the text of a finding for services that show one place, and the finding's identity
 // across runs.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_PLACES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SARIF 2.1.0, for code review and editors: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 // Section numbers below are of that document.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/export/verdict_pages.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/, a page for each kind, compiled into this program for services that show help.
 #ifndef ROLLCALL_COLLECTOR_EXPORT_VERDICT_PAGES_H_
 #define ROLLCALL_COLLECTOR_EXPORT_VERDICT_PAGES_H_

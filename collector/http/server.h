@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small HTTP server for the collector's pages: texts made by functions, under fixed paths. Only
 // server.cc includes libevent.
 #ifndef ROLLCALL_COLLECTOR_HTTP_SERVER_H_

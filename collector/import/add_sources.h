@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the loops and branches of the user's sources into a trace.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_ADD_SOURCES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_ADD_SOURCES_H_

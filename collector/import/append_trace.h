@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joins two traces of different jobs.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_APPEND_TRACE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_APPEND_TRACE_H_

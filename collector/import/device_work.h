@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines which operations on devices are still open, from the processes' records of completion
 // and from the conclusions that all records together allow.
 //

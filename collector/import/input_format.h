@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file formats from which traces are read. To add a format, write a file in
 // collector/import/formats/ that defines an InputFormat, its declaration below, and a row in
 // input_format.cc.

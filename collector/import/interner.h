@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores each repeated element of a Trace only once. A thousand ranks in one loop share a few dozen
 // call paths and argument lists.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_INTERNER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // journal.jsonl: the facts that only a live observer can see. It is stored beside the rings so that
 // `rollcall analyze` reaches the live verdict. journal.md describes the format.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Applies the journal's events to the processes of a trace.
 #include <signal.h>
 

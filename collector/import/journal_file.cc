@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appends to a journal file and reads it.
 #include <fcntl.h>
 #include <fmt/core.h>

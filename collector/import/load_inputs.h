@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads any input of the commands that read traces (run directories, rings, journals, Flight
 // Recorder dumps, bundles) into one Trace, and symbolizes it.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOAD_INPUTS_H_

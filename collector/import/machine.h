@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of a machine that the import of traces uses.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_MACHINE_H_

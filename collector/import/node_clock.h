@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the clocks of several nodes to the collector's: the times in a node's journal and rings
 // are shifted by the offset that its agent measured (the journal's `clock` events).
 #ifndef ROLLCALL_COLLECTOR_IMPORT_NODE_CLOCK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/import/python_import.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the Python frames of one ring's call paths.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_PYTHON_IMPORT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_PYTHON_IMPORT_H_

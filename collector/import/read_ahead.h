@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads many items with several threads and returns the results in order. Items are joined on one
 // thread while later items are read on other threads. Only a few results are kept waiting, so
 // memory does not depend on the number of items.

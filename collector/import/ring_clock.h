@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts a ring's ticks to nanoseconds of CLOCK_REALTIME.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_CLOCK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether single elements of a ring are in use, and whether they are consistent. Shared by
 // an agent's sampler and the reader of whole rings.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_

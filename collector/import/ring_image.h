@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A consistent copy of a ring file, taken while its process may be writing to it.
 //
 // Everything in a ring file is untrusted: a process that can write the file may write anything.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Imports one ring into a Trace: its process, its members and their events. RingTraceBuilder joins
 // processes (worlds, communicators), from the data in MemberDrafts.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_IMPORT_H_

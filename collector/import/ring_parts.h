@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a RingImporter, which imports one ring into a Trace: one class or function for each
 // subject, each in its own file. Not thread-safe. Arguments of constructors must outlive the
 // objects.

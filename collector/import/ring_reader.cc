@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/import/ring_reader.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of a ring: records in order, tables with resolved references, and what was lost.
 //
 // A snapshot is plain data with checked structs of the file: indices refer to the snapshot,

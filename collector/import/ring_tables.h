@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a ring's header and its list of sections, and reads single tables: shared by an agent's
 // sampler and the reader of whole rings.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_TABLES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits a host process that is several ranks of one NCCL communicator (ncclCommInitAll, one thread
 // for each GPU) into as many processes of the trace. Findings are about ranks, and a rank is a
 // process of the trace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text of `rollcall attach`. It is found among the inputs here, and read by a higher layer,
 // collector/attach (stacks.md).
 #ifndef ROLLCALL_COLLECTOR_IMPORT_STACKS_TEXT_H_

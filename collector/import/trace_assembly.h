@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assembles the contents of the files of one load.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_
 #define ROLLCALL_COLLECTOR_IMPORT_TRACE_ASSEMBLY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes one Trace of the rings of any number of processes, hosts and jobs.
 //
 //   RingTraceBuilder builder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the files below an input directory, for all importers.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_WALK_DIRECTORY_H_
 #define ROLLCALL_COLLECTOR_IMPORT_WALK_DIRECTORY_H_

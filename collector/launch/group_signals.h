@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distinguishes signals to this process's group from signals to this process alone.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_GROUP_SIGNALS_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_GROUP_SIGNALS_H_

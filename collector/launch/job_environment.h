@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environment that a job runs in: the variables that `rollcall run` sets, and the way in which
 // they reach ranks on other nodes.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_JOB_ENVIRONMENT_H_

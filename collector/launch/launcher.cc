@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/launch/launcher.h"
 
 #include <signal.h>

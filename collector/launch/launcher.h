@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launcher as a child process of `rollcall run`. Also starts the command of --on-hang=exec.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_LAUNCHER_H_

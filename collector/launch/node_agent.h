@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent of a node: in a thread of `rollcall run`, or a process of its own.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_NODE_AGENT_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_NODE_AGENT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one command per node, all at once, and reports their output lines.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_NODE_COMMANDS_H_
 #define ROLLCALL_COLLECTOR_LAUNCH_NODE_COMMANDS_H_

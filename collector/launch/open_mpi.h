@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Knowledge about Open MPI's launchers (ORTE up to 4.1, PRRTE since 5.0): where their jobs may run,
 // and how they find the program that they were given.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_OPEN_MPI_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives the signals to `rollcall run`, and determines which of them its launcher has not
 // received.
 #ifndef ROLLCALL_COLLECTOR_LAUNCH_SIGNAL_GATE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares two samples of a process and summarizes its activity between them. Pure functions.
 #ifndef ROLLCALL_COLLECTOR_LIVE_ACTIVITY_H_
 #define ROLLCALL_COLLECTOR_LIVE_ACTIVITY_H_

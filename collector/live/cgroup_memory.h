@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects OOM kills in a process's container or job. A rank killed for lack of memory leaves no
 // message, but the counter of its control group increases.
 #ifndef ROLLCALL_COLLECTOR_LIVE_CGROUP_MEMORY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file in a run directory by which `rollcall top` finds the collector of a `rollcall run`. It
 // has the address in its first line and the token in its second.
 #ifndef ROLLCALL_COLLECTOR_LIVE_COLLECTOR_FILE_H_

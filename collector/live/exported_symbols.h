@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the addresses of a loaded module's exported symbols by name.
 #ifndef ROLLCALL_COLLECTOR_LIVE_EXPORTED_SYMBOLS_H_
 #define ROLLCALL_COLLECTOR_LIVE_EXPORTED_SYMBOLS_H_

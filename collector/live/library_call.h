@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads from an MPI library's own objects what a thread's current call waits for. The stack alone
 // does not show it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIBRARY_CALL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a readable stack of a thread of another process.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIVE_FRAMES_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIVE_FRAMES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the stacks of a running process from outside, without harming it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_LIVE_STACK_H_
 #define ROLLCALL_COLLECTOR_LIVE_LIVE_STACK_H_

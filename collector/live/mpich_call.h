@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads from MPICH's own objects what a thread's current call waits for. An object begins with its
 // handle, which encodes its kind, and its reference count (MPIR_OBJECT_HEADER,
 // src/include/mpir_objects.h). The fields of a communicator are located by their mutual relations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/live/open_mpi_call.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads from Open MPI's own objects what a thread's current call waits for. Objects point to their
 // class (opal/class/opal_object.h), and the classes are exported. The fields of an object are
 // located by their expected content, not by the layout of a version. Data that cannot be verified

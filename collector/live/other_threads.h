@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides from outside whether a process could act through a thread that is inside no MPI call.
 #ifndef ROLLCALL_COLLECTOR_LIVE_OTHER_THREADS_H_
 #define ROLLCALL_COLLECTOR_LIVE_OTHER_THREADS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory and loaded modules of another process.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_IMAGE_H_
 #define ROLLCALL_COLLECTOR_LIVE_PROCESS_IMAGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what the kernel reports about a process, from outside and without stopping it. Fields and
 // units: proc(5), and Documentation/filesystems/proc.rst of the kernel.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PROCESS_STATE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches one process of this node: whether it lives and, after its end, how it ended.
 //
 // The kernel reports how a process ended to its parent only. `rollcall exec` is that parent where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/live/ptrace_permission.h"
 
 #include <linux/capability.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explains why access to a process is denied, and which setting would allow it.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PTRACE_PERMISSION_H_
 #define ROLLCALL_COLLECTOR_LIVE_PTRACE_PERMISSION_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the Python interpreter in another process, and the layout of its structures.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PYTHON_INTERPRETER_H_
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_INTERPRETER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the variables of a Python frame, as far as they distinguish the iterations of a loop.
 //
 // Only values of ints leave the process. Strings and all other values may be secrets: they are read

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads objects of a Python interpreter in another process. Reads only the parts that are needed.
 //
 // Memory is untrusted (see python_stack.h): an object is interpreted as a type only after its type

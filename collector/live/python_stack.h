@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the Python frames of a thread of another process.
 //
 // The chain of frames belongs to its thread. It is read while the thread is held or blocked, by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/live/run_root.h"
 
 #include <dirent.h>

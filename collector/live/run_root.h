@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates, checks, lists and removes run directories; no other code does.
 //
 // The root is <shared memory>/rollcall-<uid>, mode 0700 and owned by the user, with one directory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines from a process's sockets what a thread that sleeps in a system call waits for.
 #ifndef ROLLCALL_COLLECTOR_LIVE_SOCKET_WAIT_H_
 #define ROLLCALL_COLLECTOR_LIVE_SOCKET_WAIT_H_

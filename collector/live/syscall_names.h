@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the system calls that a thread can be found blocked in.
 #ifndef ROLLCALL_COLLECTOR_LIVE_SYSCALL_NAMES_H_
 #define ROLLCALL_COLLECTOR_LIVE_SYSCALL_NAMES_H_

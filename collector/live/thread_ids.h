@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translates thread ids of a process in a pid namespace of its own (a container). The process's
 // ring and memory contain ids of that namespace. /proc contains ids of this process's namespace.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_IDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes a thread's registers and a copy of its stack, which can be unwound later.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_SNAPSHOT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads from a process's memory the start routines of its threads, without stopping the process.
 #ifndef ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_
 #define ROLLCALL_COLLECTOR_LIVE_THREAD_STARTS_H_

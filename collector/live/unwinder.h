@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unwinds snapshots into call chains, with libdwfl and the modules' unwind tables.
 #ifndef ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_
 #define ROLLCALL_COLLECTOR_LIVE_UNWINDER_H_

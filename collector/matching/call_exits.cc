@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a rank may have left the code in which another rank waits.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares call paths: whether they are equal, and where they diverge.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_
 #define ROLLCALL_COLLECTOR_MATCHING_CALL_SITE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The caller of a call that is outside of the program's normal course: a destructor, the garbage
 // collector, …
 #ifndef ROLLCALL_COLLECTOR_MATCHING_CALLER_H_

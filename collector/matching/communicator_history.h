@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collectives of one communicator: the call of each member for each sequence number.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_
 #define ROLLCALL_COLLECTOR_MATCHING_COMMUNICATOR_HISTORY_H_

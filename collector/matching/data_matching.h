@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matching rules for data: the type signatures that must be equal.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_
 #define ROLLCALL_COLLECTOR_MATCHING_DATA_MATCHING_H_

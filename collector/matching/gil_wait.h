@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows by a stack whether a thread waits for Python's global interpreter lock.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_GIL_WAIT_H_
 #define ROLLCALL_COLLECTOR_MATCHING_GIL_WAIT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks whether the calls of a communicator's members with one sequence number match, by MPI's
 // rules for each argument (MPI 4.0, chapter 6; intercommunicator roots 6.2.3, type signatures 6.1
 // and 3.3.1).

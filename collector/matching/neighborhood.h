@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Edges of a communicator's graph that only one of their ends lists. If a sender lists a rank as a
 // destination, that rank has to list the sender as a source (MPI 4.0, 8.5.4).
 #ifndef ROLLCALL_COLLECTOR_MATCHING_NEIGHBORHOOD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which end of a pair that disagrees about its data is wrong: the end that breaks a pattern
 // which holds in all agreeing pairs of the call.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_PAIR_PATTERNS_H_

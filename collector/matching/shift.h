@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares histories of call sites to find skipped calls and loops with different iteration counts.
 //
 // If a rank skips a collective, its next call of the same kind matches instead, and nothing blocks

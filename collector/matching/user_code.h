@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the frames of the user's own code, which a verdict shows.
 #ifndef ROLLCALL_COLLECTOR_MATCHING_USER_CODE_H_
 #define ROLLCALL_COLLECTOR_MATCHING_USER_CODE_H_

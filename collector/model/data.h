@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data that collectives exchanged, as the shim read it (ring_format.h, "The data of
 // collectives"): sums and hashes. Only for very small buffers, the data itself.
 #ifndef ROLLCALL_COLLECTOR_MODEL_DATA_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of messages: the rank that a peer's number means, and sums over tags.
 #ifndef ROLLCALL_COLLECTOR_MODEL_MESSAGE_COUNTS_H_
 #define ROLLCALL_COLLECTOR_MODEL_MESSAGE_COUNTS_H_

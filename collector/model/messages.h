@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages that a point-to-point call sends or receives, from its arguments alone.
 #ifndef ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_
 #define ROLLCALL_COLLECTOR_MODEL_MESSAGES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The place of a rank whose calls are not recorded, from its stacks and from the objects of its MPI
 // library. Plain data.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PLACE_H_

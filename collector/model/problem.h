@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fact about the input that the user must know: a damaged file, a missing rank.
 #ifndef ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_
 #define ROLLCALL_COLLECTOR_MODEL_PROBLEM_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges the native and Python frames of one stack into one list in call order.
 //
 // The interpreter's loop, _PyEval_EvalFrameDefault, executes a run of Python frames: one frame up

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats lists of ranks for users, folded into ranges.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
 #define ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_

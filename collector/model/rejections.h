@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that MPI rejected because of an argument that is invalid whatever other ranks pass.
 #ifndef ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_
 #define ROLLCALL_COLLECTOR_MODEL_REJECTIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distinguishes runtime libraries from the user's code, by file name. Pure functions.
 #ifndef ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_
 #define ROLLCALL_COLLECTOR_MODEL_RUNTIME_MODULES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of signals.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SIGNAL_NAME_H_
 #define ROLLCALL_COLLECTOR_MODEL_SIGNAL_NAME_H_

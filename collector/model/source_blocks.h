@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops, branches and exits of a source file, by line. They show whether a place is inside a loop,
 // whether two places are in different arms of one branch, and how a rank may have left a function.
 // A call path alone does not.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The source location of a code address. Plain data: the trace model and the reports include this
 // header without depending on libdw.
 #ifndef ROLLCALL_COLLECTOR_MODEL_SOURCE_FRAME_H_

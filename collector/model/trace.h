@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace model: every importer fills a Trace (from rings, text traces, Flight Recorder dumps),
 // and every diagnosis reads it. Plain data without I/O, clock or threads. One Trace holds the data
 // of one or several jobs, collected at one time.

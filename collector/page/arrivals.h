@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the members of a communicator arrived at its collectives.
 #ifndef ROLLCALL_COLLECTOR_PAGE_ARRIVALS_H_
 #define ROLLCALL_COLLECTOR_PAGE_ARRIVALS_H_

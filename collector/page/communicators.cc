@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rank × sequence matrix of each communicator.
 #include <fmt/format.h>
 

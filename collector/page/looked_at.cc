@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input that the report is based on.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a report page, specified by report/src/data.ts. The page cannot request more data
 // later. The size of the data does not grow with the number of ranks and calls: ranks that did the
 // same form classes, and the number of classes is bounded. The data names everything that a bound

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a page, one file each. Each function is pure. If a bound leaves out data, a phrase
 // about the data is added to `left_out`.
 #ifndef ROLLCALL_COLLECTOR_PAGE_PANELS_H_

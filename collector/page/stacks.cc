@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stacks of all ranks, as a tree of their common frames.
 #include "collector/report/stacks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last calls of each class of ranks, by time.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/page/values.h"
 
 #include "collector/base/text.h"

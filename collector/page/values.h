@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that all panels of a page use.
 #ifndef ROLLCALL_COLLECTOR_PAGE_VALUES_H_
 #define ROLLCALL_COLLECTOR_PAGE_VALUES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text in columns.
 #ifndef ROLLCALL_COLLECTOR_REPORT_COLUMNS_H_
 #define ROLLCALL_COLLECTOR_REPORT_COLUMNS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdict as JSON, for programs. docs/json.md describes it; docs/verdict.schema.json is its
 // schema.
 #ifndef ROLLCALL_COLLECTOR_REPORT_JSON_REPORT_H_

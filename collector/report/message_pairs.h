@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers of messages that both ends of each pair of ranks have counted.
 #ifndef ROLLCALL_COLLECTOR_REPORT_MESSAGE_PAIRS_H_
 #define ROLLCALL_COLLECTOR_REPORT_MESSAGE_PAIRS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that the text and JSON reports share.
 #ifndef ROLLCALL_COLLECTOR_REPORT_NAMES_H_
 #define ROLLCALL_COLLECTOR_REPORT_NAMES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output of `rollcall show`: the recorded calls, aligned across ranks.
 #ifndef ROLLCALL_COLLECTOR_REPORT_SHOW_H_
 #define ROLLCALL_COLLECTOR_REPORT_SHOW_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats one call for the tables of `rollcall show`.
 #ifndef ROLLCALL_COLLECTOR_REPORT_SHOW_CALL_H_
 #define ROLLCALL_COLLECTOR_REPORT_SHOW_CALL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows how many messages each pair of ranks has exchanged.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows the calls and threads of one rank, and the calls of two ranks side by side.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows the call of each rank at each sequence number of a communicator.
 #include <fmt/format.h>
 

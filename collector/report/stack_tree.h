@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges the stacks of many ranks into one tree: ranks with the same stack share one line. Pure.
 #ifndef ROLLCALL_COLLECTOR_REPORT_STACK_TREE_H_
 #define ROLLCALL_COLLECTOR_REPORT_STACK_TREE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats call paths for a report: user frames are shown, other frames are folded.
 #ifndef ROLLCALL_COLLECTOR_REPORT_STACKS_H_
 #define ROLLCALL_COLLECTOR_REPORT_STACKS_H_

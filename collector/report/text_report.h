@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdict as text.
 #ifndef ROLLCALL_COLLECTOR_REPORT_TEXT_REPORT_H_
 #define ROLLCALL_COLLECTOR_REPORT_TEXT_REPORT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wait-for graph for display. Processes that wait for the same thing at the same place are one
 // node. Pure.
 #ifndef ROLLCALL_COLLECTOR_REPORT_WAIT_PICTURE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How clients of a collector connect.
 #ifndef ROLLCALL_COLLECTOR_RPC_CHANNEL_H_
 #define ROLLCALL_COLLECTOR_RPC_CHANNEL_H_

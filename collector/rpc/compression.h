@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One compressed stream (Zstandard, RFC 8878) for many messages. Later messages refer to the
 // contents of earlier ones. The rings of a node's ranks are similar, so all of them take little
 // more space than one ring.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between the protocol's frames and SourceFrame.
 #ifndef ROLLCALL_COLLECTOR_RPC_FRAMES_H_
 #define ROLLCALL_COLLECTOR_RPC_FRAMES_H_

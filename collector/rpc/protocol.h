@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of the protocol between agents and collectors (proto/collector.proto).
 #ifndef ROLLCALL_COLLECTOR_RPC_PROTOCOL_H_
 #define ROLLCALL_COLLECTOR_RPC_PROTOCOL_H_

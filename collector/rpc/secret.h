@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run's token: a client that has it may connect to the collector of the run.
 #ifndef ROLLCALL_COLLECTOR_RPC_SECRET_H_
 #define ROLLCALL_COLLECTOR_RPC_SECRET_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encryption of the connections of a run.
 #ifndef ROLLCALL_COLLECTOR_RPC_TLS_H_
 #define ROLLCALL_COLLECTOR_RPC_TLS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps the findings that were reported and still hold. Decides which of them are to be acted on,
 // and which are void because a rank that was reported as waiting has moved. A pure state machine:
 // time and movement are arguments.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests that the collector sends to agents: rings, stacks, environments, symbols.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGENT_QUERIES_H_

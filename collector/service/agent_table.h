@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agents of a collector: connections, what each agent reported about itself, and journals.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGENT_TABLE_H_

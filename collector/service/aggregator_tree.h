@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which agents connect to the collector and which to an aggregator.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_AGGREGATOR_TREE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_AGGREGATOR_TREE_H_

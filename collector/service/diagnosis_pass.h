@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One diagnosis: fetches rings from the agents, makes the trace and the report, and repeats with
 // more data where the report needs them.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_DIAGNOSIS_PASS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides when a running job is diagnosed, and when a report is published. A pure state machine:
 // time is an argument, and nothing is sent from here.
 //

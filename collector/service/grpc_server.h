@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collector's port.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_
 #define ROLLCALL_COLLECTOR_SERVICE_GRPC_SERVER_H_

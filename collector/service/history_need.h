@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In a large job, few records of each process are read at first. This file selects the processes
 // whose whole history may add to the findings.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_HISTORY_NEED_H_

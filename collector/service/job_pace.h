@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines from the digests alone how fast the ranks of a job make collective calls, which share
 // of their time they spend in these calls, and which ranks the others wait for. A pure state
 // machine: time is an argument.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps the state of all processes as the digests report it, and decides whether that state is
 // suspicious. A pure state machine: time is an argument, and nothing is sent from here. A suspicion
 // is cheap and may be false: it costs a snapshot and a diagnosis, and only the diagnosis is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accepts connections for gRPC, and limits the cost of connections without the token.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LISTENER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a live trace of the job from the rings, journals and digests that the collector has.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_LIVE_TRACE_H_

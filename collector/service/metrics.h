@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The metrics of the jobs that a collector watches, in Prometheus' text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). Series are per job and
 // communicator, never per rank, so their number does not grow with the ranks. docs/metrics.md

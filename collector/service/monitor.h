@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core of the collector: follows the digests of all agents, fetches rings when the digests are
 // suspicious, and reports the findings of the diagnosis. Independent of gRPC.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_MONITOR_H_

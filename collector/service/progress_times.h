@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thresholds of time without progress, in one table: at each, the same state may get another
 // verdict or be acted on.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_PROGRESS_TIMES_H_

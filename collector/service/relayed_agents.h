@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presents each agent that is connected through an aggregator as if it had its own connection.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_RELAYED_AGENTS_H_

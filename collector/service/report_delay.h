@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether a report is worth reporting, and whether it should wait for ranks that would
 // complete it.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_REPORT_DELAY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ring images received from the agents.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_
 #define ROLLCALL_COLLECTOR_SERVICE_SNAPSHOT_SET_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that runs one task at a time for another thread, which continues meanwhile.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_TASK_THREAD_H_
 #define ROLLCALL_COLLECTOR_SERVICE_TASK_THREAD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the addresses of a trace that still need symbols, and caches the symbols of the others.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_
 #define ROLLCALL_COLLECTOR_SERVICE_TRACE_SYMBOLS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues the watchers of a collector and their questions for the monitor's thread.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_DESK_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_DESK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface between the network and the code that serves `rollcall top`.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_LINK_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_LINK_H_

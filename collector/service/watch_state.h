@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the state of a job for `rollcall top` from its digests.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_STATE_H_

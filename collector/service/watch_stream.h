@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stream of states to one watcher.
 #ifndef ROLLCALL_COLLECTOR_SERVICE_WATCH_STREAM_H_
 #define ROLLCALL_COLLECTOR_SERVICE_WATCH_STREAM_H_

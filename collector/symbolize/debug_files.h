@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the file with a module's debug information if the module is stripped. By build id and by
 // .gnu_debuglink, as gdb's manual describes in "Debugging Information in Separate Files"; local
 // files only: a lookup over the network (debuginfod) could delay a verdict indefinitely.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Function names as in the source.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_DEMANGLE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_DEMANGLE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The debug information of one module, looked up by address.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_DWARF_INDEX_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/symbolize/elf_file.h"
 
 #include <elfutils/libdwelf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens untrusted ELF files: none may exhaust the collector.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_ELF_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks and exits of Python.
 #include <algorithm>
 #include <utility>

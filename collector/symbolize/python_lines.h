@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts an instruction of a Python code object to its line, by the interpreter's own tables:
 //
 //   to 3.9     co_lnotab      Objects/lnotab_notes.txt of that version

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the loops, branches and exits of source files.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_BLOCKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The source lines around the places that a verdict names.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_EXCERPT_H_

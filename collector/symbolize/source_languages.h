@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parsers of source_blocks.cc for each language, and the functions that they share.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SOURCE_LANGUAGES_H_

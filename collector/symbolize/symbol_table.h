@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions in an ELF symbol table, by address: used for code without debug information.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOL_TABLE_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOL_TABLE_H_

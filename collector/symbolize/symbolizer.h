@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts code addresses to functions, files and lines.
 #ifndef ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOLIZER_H_
 #define ROLLCALL_COLLECTOR_SYMBOLIZE_SYMBOLIZER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connection of `rollcall top` to a collector.
 #ifndef ROLLCALL_COLLECTOR_TOP_CLIENT_H_
 #define ROLLCALL_COLLECTOR_TOP_CLIENT_H_

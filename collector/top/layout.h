@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The screen of `rollcall top` as text.
 #ifndef ROLLCALL_COLLECTOR_TOP_LAYOUT_H_
 #define ROLLCALL_COLLECTOR_TOP_LAYOUT_H_

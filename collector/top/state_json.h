@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a job as JSON, for scripts (docs/top.md).
 #ifndef ROLLCALL_COLLECTOR_TOP_STATE_JSON_H_
 #define ROLLCALL_COLLECTOR_TOP_STATE_JSON_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An agent with a thread of its own, for `rollcall run`.
 #ifndef ROLLCALL_COLLECTOR_WATCH_AGENT_THREAD_H_
 #define ROLLCALL_COLLECTOR_WATCH_AGENT_THREAD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that a process can have the resources that a watched job takes.
 #ifndef ROLLCALL_COLLECTOR_WATCH_ROOM_H_
 #define ROLLCALL_COLLECTOR_WATCH_ROOM_H_

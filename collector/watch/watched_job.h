@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A watched job: the part that `run` and `check` share. Combines run directory, collector, this
 // node's agent and the launcher, from set-up to the files that are left on disk.
 #ifndef ROLLCALL_COLLECTOR_WATCH_WATCHED_JOB_H_

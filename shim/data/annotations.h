@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's annotations of its buffers: rollcall_elements() and rollcall_replica() of
 // proto/rollcall.h.
 #ifndef ROLLCALL_SHIM_DATA_ANNOTATIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a buffer of the application for a ring::DataRecord. Pure functions: no allocation, no lock.
 #ifndef ROLLCALL_SHIM_DATA_BUFFER_H_
 #define ROLLCALL_SHIM_DATA_BUFFER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/data/call_data.h"
 
 #include <cstring>

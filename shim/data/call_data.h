@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the data of collectives: the input when the call is entered, the result when it is
 // complete. Used only if the user asked for it (g_process.data): docs/data.md.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes facts about the application's data into the ring: the sections kData and kDataMembers. Any
 // thread; the caller holds a DataLog. Not async-signal-safe, but a signal handler that interrupts
 // the holder does not wait: it gets no log.

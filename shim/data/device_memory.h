@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines whether a pointer may be read. MPI libraries accept pointers to the memory of devices,
 // which the processor cannot read.
 #ifndef ROLLCALL_SHIM_DATA_DEVICE_MEMORY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The user's settings: which data is read (ROLLCALL_DATA and ROLLCALL_DATA_SCOPE).
 #ifndef ROLLCALL_SHIM_DATA_SETTINGS_H_
 #define ROLLCALL_SHIM_DATA_SETTINGS_H_

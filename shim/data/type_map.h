@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The type map of a datatype (MPI 4.1, 5.1): where its data is, without the types of the elements.
 //
 // A type map is made when a datatype is seen for the first time, which may allocate. It lives as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weighted sums are computed without multiplications, because SSE2, AVX2 and NEON have no
 // 64-bit multiplication. For each of K words x(0) .. x(K-1), the loop does A += x, B += A, C += B.
 // With m = K - k, the results are:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads words of a buffer: computes their fingerprint (proto/data_words.h), and detects
 // floating-point elements that are NaN or infinite. No allocation, no lock. The only state is the
 // choice of instructions, which is made once. Any thread; async-signal-safe.

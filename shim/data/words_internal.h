@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The implementations of ReadWords(), so that tests and the benchmark can call each of them.
 #ifndef ROLLCALL_SHIM_DATA_WORDS_INTERNAL_H_
 #define ROLLCALL_SHIM_DATA_WORDS_INTERNAL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of an NCCL or CUDA function, as assigned by their roles (roles.h).
 #ifndef ROLLCALL_SHIM_NCCL_ARGUMENTS_H_
 #define ROLLCALL_SHIM_NCCL_ARGUMENTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the real function of a wrapper of NCCL or CUDA.
 //
 // Programs bind NCCL in three ways that lead to a wrapper:

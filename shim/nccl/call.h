@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work before and after every wrapped NCCL function, and every wrapped CUDA function by which a
 // host waits for a device. These calls use the same guard, table of open calls and log as MPI calls
 // (shim/call.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported dlsym. It makes it possible to record programs that load NCCL themselves (JAX, vLLM,
 // SGLang, XGBoost, ctypes). If `name` has a wrapper and the real dlsym finds a function for the
 // handle, dlsym returns the wrapper. All other calls are passed on by a tail jump, because with

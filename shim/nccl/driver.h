@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of the CUDA driver that the shim itself calls. They are those of the libcuda that
 // the application has loaded: the shim is not linked with libcuda and never loads it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's open NCCL group (ncclGroupStart without its end). Its calls are launched together when
 // the outermost group ends, and communicators created in it exist only from then on.
 #ifndef ROLLCALL_SHIM_NCCL_GROUP_H_

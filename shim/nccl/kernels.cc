@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/nccl/kernels.h"
 
 #include <atomic>

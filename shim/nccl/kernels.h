@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tracks collectives on the device. NCCL's profiler reports them channel by channel: a collective
 // is complete when all its channels have stopped. The resulting GpuProgress is a lower bound,
 // because an operation that is not tracked never counts as complete.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion marks: after each launch, the device writes a number into the ring (ring::Mark). The
 // device's progress is then visible from outside, even if the host never queries the device, and
 // after the host process has died.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records operations that NCCL enqueues on a stream. Called by the wrappers (call.cc) or, if NCCL's
 // functions cannot be wrapped, for its profiler events (profiler_events.cc).
 #ifndef ROLLCALL_SHIM_NCCL_OPERATIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // librollcall.so as NCCL's profiler plugin (NCCL_PROFILER_PLUGIN). It exports one table for each
 // version of the interface; NCCL looks for the newest first. Every callback returns success.
 #include "shim/nccl/profiler_abi.h"

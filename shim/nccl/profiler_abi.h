@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The used parts of NCCL's profiler plugin interface, versions 1 to 7, rewritten for this shim. The
 // facts come from NCCL's headers: ext-profiler/example/nccl/profiler_v1.h to _v5.h and
 // src/include/plugin/profiler/profiler_v1.h to _v7.h, with the event types and states of

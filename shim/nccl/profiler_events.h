@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records made from NCCL's profiler events, for a statically linked or hidden NCCL, whose functions
 // cannot be wrapped. profiler.cc is the plugin that receives the events.
 //

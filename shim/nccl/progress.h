@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The progress of devices with their enqueued work, as far as the host knows it: ring::GpuProgress.
 //
 // This code enqueues nothing and queries nothing of CUDA, so it cannot make a job hang. It observes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of an NCCL operation's record that describe its data.
 #ifndef ROLLCALL_SHIM_NCCL_RECORDS_H_
 #define ROLLCALL_SHIM_NCCL_RECORDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of proto/nccl_functions.def, proto/cuda_functions.def and cuda_forms.def. Each word has
 // a C type and a statement that records the value. The types follow NCCL's ABI without nccl.h or
 // cuda.h: handles and pointers are one register, enums are ints. tests/shim/abi compares them with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work when a process creates its first communicator. Called by wrappers and profiler events.
 #ifndef ROLLCALL_SHIM_NCCL_START_H_
 #define ROLLCALL_SHIM_NCCL_START_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of all wrappers of NCCL and CUDA functions, which wrappers.cc makes from the tables in
 // proto/. Empty if nothing is exported (unit tests).
 #ifndef ROLLCALL_SHIM_NCCL_TARGETS_H_

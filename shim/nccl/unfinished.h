@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls for which NCCL returned ncclInProgress. A thread of NCCL creates a non-blocking
 // communicator (config.blocking = 0) and launches its operations. The application calls
 // ncclCommGetAsyncError until nothing is in progress. The shim reads the results of the

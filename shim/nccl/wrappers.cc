@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported functions of NCCL and CUDA, all generated from proto/nccl_functions.def,
 // cuda_functions.def and cuda_forms.def. Each NCCL function is exported as ncclX, which
 // applications call, and as pncclX, which tools call. The guard of shim/call.cc records each call

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calling thread's Python stack, for its call path.
 #ifndef ROLLCALL_SHIM_PYTHON_CAPTURE_H_
 #define ROLLCALL_SHIM_PYTHON_CAPTURE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates the frame reader before its results are used. The first time that a thread holds the
 // GIL inside a wrapper, the frames that the shim read are compared with the results of Python's own
 // functions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring's table of Python code objects. Each code object is stored once, so that it is available
 // after the process has ended.
 #ifndef ROLLCALL_SHIM_PYTHON_CODE_TABLE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The context of a call by a thread without Python frames: where Python's main thread is.
 #ifndef ROLLCALL_SHIM_PYTHON_CONTEXT_H_
 #define ROLLCALL_SHIM_PYTHON_CONTEXT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records the uncaught Python exception that ends the program.
 //
 // MPI_Finalize is too late to read the exception: mpi4py registers it with Py_AtExit, which runs

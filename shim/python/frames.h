@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a thread's Python frames from the interpreter's memory: without the GIL, without calling
 // into the interpreter, without allocation.
 //

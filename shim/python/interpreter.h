@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process' Python interpreter.
 //
 // The interpreter's own functions are called for these purposes only:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads memory that may be unmapped, because the interpreter may be damaged or ending.
 //
 // A pointer is dereferenced only if its page was found to be readable. The walk over frames

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers for code that calls the interpreter's own functions. The calling thread holds the GIL.
 #ifndef ROLLCALL_SHIM_PYTHON_OBJECT_H_
 #define ROLLCALL_SHIM_PYTHON_OBJECT_H_

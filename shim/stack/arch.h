@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that depends on the processor. Each supported processor has a block here. On other
 // processors, captures end with kUnsupportedArch.
 #ifndef ROLLCALL_SHIM_STACK_ARCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads one rule from a module's .eh_frame, as specified in the Linux Standard Base (Core,
 // "Exception Frames": .eh_frame, .eh_frame_hdr, pointer encodings) and DWARF 5, 6.4 (call frame
 // instructions).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bounds-checked reader over a module's bytes, addressed as in the process.
 #ifndef ROLLCALL_SHIM_STACK_CFI_CURSOR_H_
 #define ROLLCALL_SHIM_STACK_CFI_CURSOR_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported dlclose. It forgets the rules of an unloaded library, which must not be used for the
 // next library at the same address. dlopen is not wrapped: its result depends on its caller's
 // address, and the shim need not detect that a library is loaded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last stacks that a thread captured, each with the stack words that determined it.
 //
 // The result of a walk depends only on the frame where the walk starts, the stack words that it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks up the rule of an address in the loaded modules. Slow: used only when an address is seen
 // for the first time.
 #ifndef ROLLCALL_SHIM_STACK_MODULES_H_

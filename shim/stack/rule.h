@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule for one code address: how to find the caller's frame. A rule has eight bytes and is
 // compared and stored as one word.
 #ifndef ROLLCALL_SHIM_STACK_RULE_H_

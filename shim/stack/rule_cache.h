@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps addresses to rules, for all threads, without a lock: a table of fixed size in anonymous
 // memory.
 //

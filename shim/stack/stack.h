@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The native call stack of the thread that called an MPI or NCCL function: return addresses only,
 // to be symbolized elsewhere and later.
 //

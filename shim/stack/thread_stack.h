@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bounds of the calling thread's own stack, the only memory that a walk reads.
 #ifndef ROLLCALL_SHIM_STACK_THREAD_STACK_H_
 #define ROLLCALL_SHIM_STACK_THREAD_STACK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of a c10d function, as assigned by their roles (roles.h).
 #ifndef ROLLCALL_SHIM_TORCH_ARGUMENTS_H_
 #define ROLLCALL_SHIM_TORCH_ARGUMENTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the real function of a wrapper of a c10d function.
 //
 // PyTorch's extension module loads libtorch_cpu.so with RTLD_LOCAL. RTLD_NEXT does not find the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work of the wrappers of c10d's functions (wrappers.cc): they record groups, operations, and
 // the calls in which the host waits for operations. The rules of shim/call.h apply.
 #ifndef ROLLCALL_SHIM_TORCH_CALL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The identity of a process group: the prefixes of the store by which its members meet. The
 // prefixes are equal on all members. They are the group's name below "default_pg"; new_group makes
 // the name from a counter or from the members (torch/distributed/distributed_c10d.py).

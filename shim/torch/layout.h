@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads PyTorch's objects without its headers. Fields whose layout is not known for a version are
 // not read. tests/faults/torch checks sizes, types, roots and reductions with the versions that
 // docs/torch.md lists as tested.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of proto/torch_functions.def. Each word is a parameter, with a statement that records
 // it. All parameters of these functions are references, pointers or ints, which are passed as whole
 // registers or stack slots: the wrappers forward them unchanged.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported functions of c10d. They have the mangled names of PyTorch's own functions, so that
 // the loader binds the references and vtables of libtorch_cpu.so to them (docs/torch.md). The
 // wrappers of operations are generated from proto/torch_functions.def; the other wrappers are

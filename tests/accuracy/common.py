@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code that the scripts of this directory share: commands with a time limit, Debian's sources, a judged job, load."""
 
 import glob

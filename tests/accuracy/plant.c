@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fault for a program that has none: preloaded in front of everything else, it makes one rank
 // leave out a collective, make one more, end, or stop, at one of its calls. Without PLANT it only
 // counts.

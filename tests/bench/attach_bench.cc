@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what the nodes of a large job send to `rollcall attach` to the verdict on the screen: time,
 // memory and bytes, against the target in docs/attach.md. The looks are those at a real job of four
 // ranks (hanging_ranks.stacks), multiplied to eight ranks a node; that the ranks which were planted

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From rings to a bundle, of a directory and of what a collector holds: time and size, against the
 // targets in docs/measurements, beside what it costs to analyze the bundle and the directory; and
 // that both say what was planted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop that the programs of tests/bench share: what one call costs, in short batches.
 
    The program defines CALL_ONCE, an expression of type int that makes the call once, before it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A test program as tests/bench/check runs it: a fixed amount of work, in rounds that compute for
 // some tens of microseconds, exchange with both neighbours and reduce.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a piece of work costs, in a process of its own: so that its memory can be told, and nothing
 // of it is left for the next one.
 #ifndef ROLLCALL_TESTS_BENCH_CHILD_COST_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a collective costs, for tests/bench/run, which starts it with and without librollcall.so.
 
    collective_cost OPERATION DEPTH BATCHES CALLS

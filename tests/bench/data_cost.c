@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reading the data of a reduction costs, for tests/bench/data, which starts it with each
    ROLLCALL_DATA, and with data_cost_noop.c behind librollcall.so: the reduction itself does
    nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reading a buffer's words costs (shim/data/words.h), beside a plain loop over the same words
 // and beside the fastest read, in the same run. Prints a table; fails if ReadWords() takes more
 // than kLimit times as long as the plain loop for buffers of kJudgedBytes or more. For shorter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a directory of Flight Recorder dumps to the verdict: CPU time and memory, against the
 // targets in docs/measurements. Each measurement is a process of its own, so that its memory can
 // be told.

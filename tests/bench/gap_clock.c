@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the clock without pause, below some frames, and keeps the longest time between two
  * readings. gap_clock FILE    16 bytes, which are mapped: that time in ns, which the reader sets to
  * 0, and the number of readings */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """gap_clock.c in Python: gap_clock.py FILE."""
 
 import mmap

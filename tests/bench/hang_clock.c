@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hangs, and says when: the moment from which a verdict is possible, as CLOCK_REALTIME on stdout.
  *   hang_clock skip    rank 0 skips a barrier and waits in the next collective
  *   hang_clock stall   rank 0 never comes back from a computation */

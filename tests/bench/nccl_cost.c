@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an NCCL call costs, for tests/bench/nccl, which starts it with and without librollcall.so.
 
    nccl_cost OPERATION DEPTH BATCHES CALLS

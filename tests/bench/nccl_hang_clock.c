@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As hang_clock.c, on the simulated NCCL: rank 1 skips an all-reduce, and every rank says when it
  * begins to wait for its stream. A verdict is possible from the last of these moments. */
 #include <time.h>

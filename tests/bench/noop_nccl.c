@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries whose functions do nothing, for tests/bench/nccl: what is left of a call is what
    rollcall adds. Built twice: as libnccl.so.2, and with -DDRIVER as libcuda.so.1. */
 #include <stddef.h>

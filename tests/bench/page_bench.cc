@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report page of a job of 16,384 ranks with 2,000 records each: time beyond the diagnosis, and
 // size, against the targets in docs/report.md. Once as the job is, where most ranks do the same,
 // and once where no two ranks are alike.

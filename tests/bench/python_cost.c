@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of python_cost.py: calls barrier `calls` times a batch, and stores the nanoseconds per
    call of each. It is called by ctypes, so that all Python frames are its callers'. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the cost of a call path with `depth` Python frames; tests/bench/run starts it with and without them.
 
     python_cost.py LOOP.so MPI-LIBRARY DEPTH BATCHES CALLS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a directory of rings to the verdict: CPU time, wall time and memory, against the targets in
 // docs/measurements, and beside what it costs to read the files at all. The verdict is checked
 // each time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stack walker's cost per capture, beside libunwind's cached unw_backtrace and glibc's
 // backtrace() on the same stacks in the same run. The recursion keeps no frame pointers
 // (-fomit-frame-pointer is the default) and calls from different sites, so that each frame is a

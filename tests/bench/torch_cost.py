@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `torch` times: calls of torch.distributed in batches. A line per batch: nanoseconds per call, by the clock and of
 # CPU time of this thread.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The job of check's tests: healthy steps, and then what the mode leaves behind.
 //
 //   leftovers MODE

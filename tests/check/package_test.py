@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Installs rollcall to a prefix, and has a CMake project outside this repository use it with ctest."""
 
 import argparse

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Builds a program with proto/rollcall.h in many ways, and looks for its texts in the ring and in the verdict."""
 
 import argparse

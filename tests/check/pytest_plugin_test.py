@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests cli/python/rollcall/pytest_plugin.py without MPI: the phases that it tells, with a module `rollcall` that
 collects them."""
 

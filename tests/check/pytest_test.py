@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs pytest with mpi4py under `rollcall check` as in docs/ci.md: it passes, or the verdict names the line in the
 test and, with the plugin, the test and the exception that pytest holds.
 """

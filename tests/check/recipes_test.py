@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commands of the recipes of docs/ci.md unchanged, and checks their findings.
 
 Exit code 77 without PyYAML.

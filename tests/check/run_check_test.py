@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests one case of `rollcall check` on real Open MPI jobs: exit code, findings, and outputs.
 
 Lines are found by the markers in the sources.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall analyze` on Flight Recorder dumps: it recognises them by content, takes ranks from file
 // names, and sets the exit code.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall attach --core`: errors of usage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

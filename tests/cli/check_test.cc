@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall check` with programs that are not MPI jobs: exit codes, and errors that are reported
 // before the job starts.
 #include <gmock/gmock.h>

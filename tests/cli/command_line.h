@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program and returns its output and status.
 #ifndef ROLLCALL_TESTS_CLI_COMMAND_LINE_H_
 #define ROLLCALL_TESTS_CLI_COMMAND_LINE_H_

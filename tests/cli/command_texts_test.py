@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares man pages and completions with --help: command_texts_test.py ROLLCALL SOURCES.
 
 Each command of cli/commands.def has a man page. Each option that its --help lists is in that page and in the completion

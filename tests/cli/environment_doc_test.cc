@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/environment.md must list the variables exactly as proto/environment.h defines them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

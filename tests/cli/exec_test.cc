@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall exec` must change nothing for the program or for the process that waits for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

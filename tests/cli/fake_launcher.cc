@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for Open MPI's launcher in tests: prints the fork agents that 4.1 and 5.0 would use.
 #include <cstdio>
 #include <cstdlib>

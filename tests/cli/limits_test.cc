@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall run` where it gets less than it needs: the job ends as it does without rollcall.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

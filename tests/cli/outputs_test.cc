@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --output: accepted values, and where the output is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall run` with programs that are not MPI jobs: exit codes, signals, failures of rollcall.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `rollcall show` of a directory that `rollcall attach` wrote: it has stacks, but no calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CMakeLists.txt has the version, and one header of each format has the format's version. The pages
 // that repeat these numbers must agree.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every collective, blocking, nonblocking and persistent, plain and with large counts.
 #include "tests/every_call/every_call.h"
 

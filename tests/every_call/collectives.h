@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collectives with their arguments, for collectives.c: included once for the plain functions
 // and once for those with large counts, whose arrays are COUNTS and DISPLS of other types.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every way to make a communicator, and to end one; user-defined types and operations.
 #include "tests/every_call/every_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every way to start and to complete requests.
 #include "tests/every_call/every_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the programs of this directory share: together they call every function of
 // proto/functions.def that their MPI has, and write down how often. every_call.py compares that
 // with the rings.

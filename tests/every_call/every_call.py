@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests every function of proto/functions.def in a real and healthy job.
 
 run: runs one program of this directory under rollcall. Its output must be the same as without, with no finding. Each

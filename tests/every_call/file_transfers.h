@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transfers of a file, for files.c: included once for the plain functions and once for those
 // with large counts, whose names NAME makes. Each rank by itself at a place of its own; then in the
 // order of ranks at the shared pointer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function of files that is collective or makes a request, plain and with large counts.
 #include "tests/every_call/every_call.h"
 

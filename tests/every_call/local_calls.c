@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that wait for nobody: groups, datatypes, topologies and what asks about them.
 #include "tests/every_call/every_call.h"
 

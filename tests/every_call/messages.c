@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every point-to-point function, plain and with large counts: rank 0 sends to rank 1.
 #include "tests/every_call/every_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All of messages.c but what has no large count: included once for the plain functions and once for
 // those with large counts, whose names NAME makes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs that grow: spawned processes, and two groups that meet at a port and over a socket.
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions: communicators made without MPI_COMM_WORLD (MPI 4.0).
 #include "tests/every_call/every_call.h"
 

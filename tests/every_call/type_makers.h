@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function that makes a datatype and has a form with large counts, for local_calls.c:
 // included once for the plain functions and once for the others, whose names NAME makes and whose
 // counts COUNTS are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transfers into a window, with a request and without, for windows.c: included once for the
 // plain functions and once for those with large counts, whose names NAME makes. Rank 0 does them.
 DO(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, 1, 0, window);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function that makes or synchronises a window, and the transfers. Rank 0 reaches into the
 // memory of rank 1.
 #include "tests/every_call/every_call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a bundle, and as the archive inside one: nothing may crash, and what a bundle gives
 // out has a harmless name and a bounded size.
 #include <zstd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a core file: nothing may crash, loop, or claim what the file does not have.
 #include <cstddef>
 #include <cstdint>

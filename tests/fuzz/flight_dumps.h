@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What both Flight Recorder targets do with their bytes.
 #ifndef ROLLCALL_TESTS_FUZZ_FLIGHT_DUMPS_H_
 #define ROLLCALL_TESTS_FUZZ_FLIGHT_DUMPS_H_

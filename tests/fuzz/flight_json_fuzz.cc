@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as Flight Recorder dumps in JSON of two ranks: see flight_pickle_fuzz.cc.
 #include "tests/fuzz/flight_dumps.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as pickled Flight Recorder dumps of two ranks: nothing may crash, run away or grow
 // beyond bounds, from the reader to the verdict.
 #include "tests/fuzz/flight_dumps.h"

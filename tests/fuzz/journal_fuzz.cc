@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a journal: nothing may crash, and what is read is written and read again alike.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a log: nothing may crash, and what its lines state makes a trace.
 #include <cstddef>
 #include <cstdint>

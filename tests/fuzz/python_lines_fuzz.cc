@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a line table of any version: nothing may crash or loop, and no line is negative.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target's entry point over files and directories given on the command line, without
 // libFuzzer, so that every input that once broke a reader is an ordinary test with any compiler.
 #include <cstddef>

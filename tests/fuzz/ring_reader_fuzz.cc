@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a ring, to a trace: nothing may crash, loop, or give a trace with a wild index.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a file of stacks: nothing may crash, what is read is written and read again alike,
 // and it can be judged.
 #include <cstddef>

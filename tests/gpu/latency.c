@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nanoseconds for a small all-reduce, from the call to the end of the host's wait for it, and for
 // the call alone: `latency BATCHES`; rank 0 prints a line for each batch.
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fault programs of tests/faults/nccl need where they run on NCCL and a GPU instead of the
 // stand-ins of tests/nccl_sim: built by scripts/gpu with ROLLCALL_REAL_NCCL.
 #ifndef ROLLCALL_TESTS_GPU_REAL_NCCL_H_

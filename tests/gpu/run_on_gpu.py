@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests verdicts on the real NCCL and measures the overhead of rollcall; scripts/gpu runs it after the build."""
 
 import argparse

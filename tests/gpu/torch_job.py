@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small job of torch.distributed on NCCL.
 
 `torch_job.py steps` times steps of a model under DistributedDataParallel, and rank 0 prints the milliseconds of each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes a checksum over messages, files and pipes, again and again until a file appears, and
 // compares each time with the first one. A rank that looks of a debugger change in any way prints
 // another line, or ends with another code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks at processes as `rollcall attach` does, one look for each line of standard input:
 //
 //   look PID    all threads

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attaches to a job that computes a checksum, and compares it with a run without attach.
 
 Its output and its exit code must be the same, whatever `rollcall attach` does meanwhile, and attach must find nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The isolation tests: for each a program, its environment, and the expected contents of its ring.
 
 With and without the preload a program must give the same output and the same exit code; the runner always compares

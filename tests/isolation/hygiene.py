@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks what librollcall.so exports, which libraries it needs, and what it keeps in static TLS; and that
 rollcall-exec needs only the intended libraries.
 

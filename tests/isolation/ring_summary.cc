@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what the rings below a directory say, one JSON object a line, for the isolation tests.
 // Reads the format by its header alone, apart from the collector's reader, so that a mistake in
 // that one cannot hide a mistake of the writer. The writers have ended.

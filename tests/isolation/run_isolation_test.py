@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program of one isolation test (cases.py) with and without librollcall.so, and compares what a user sees.
 
 Prints SKIPPED and why, with exit code 77, where the machine does not permit the case's environment.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hostile environments for a program. Each function takes a command line (a list) and returns one that sets up the
 environment, in its own namespaces, and runs the command there; raises `Unavailable` if this machine forbids it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the header comment of a fault program: how to start it, and what rollcall must report.
 
     // rollcall-test: name=survivors ranks=4 outcome=hung          starts a variant of the test

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts MPI jobs for the tests, bounds them in time, and leaves no process behind.
 
 Every process of a job inherits a token in its environment. The processes of the job are found by

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs generated placements of faults.
 
 Each placement is a set of arguments of tests/faults/generated/placement.c, with the verdict that follows from

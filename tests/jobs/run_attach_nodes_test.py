@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attaches to a bare MPI job of two nodes, analyzes the bundle, then attaches to the job with ranks that record calls.
 
 The nodes are one machine, and a script replaces ssh. As with Slurm, SLURMD_NODENAME gives the node of a rank. A third

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Attaches to a bare MPI job on three nodes of a Slurm cluster that it starts (slurm_cluster.py)."""
 
 import json

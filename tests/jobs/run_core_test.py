@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a fault program or its control bare, as a real MPI job, aborts its ranks, and analyzes their core files.
 
 A fault must be found as its source's header specifies (culprits and the lines of the culprits), but at most as

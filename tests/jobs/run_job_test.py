@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs one fault program, control or trap as a real MPI job under rollcall, and compares.
 
 A fault is run once under `rollcall run --on-hang=report`: its live verdict must be exactly the one that the source's

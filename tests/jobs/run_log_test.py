@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program without rollcall, and compares the verdict on what it and its launcher printed.
 
   run_log_test.py --rollcall PATH --launcher NAME --ranks N --expect KIND:RANKS [--expect …] COMMAND...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests the modules of the job tests: every header can be read, and a wrong verdict gives a difference."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Slurm cluster of three nodes on this machine, for the tests: runs as root, without systemd, removed at the end.
 
 Each node is a slurmd in UTS, PID, IPC and mount namespaces of its own, with its host name and its /dev/shm. If these

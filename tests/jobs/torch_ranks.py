@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Starts the ranks of a PyTorch program as torchrun does.
 
   torch_ranks.py RANKS COMMAND [ARGUMENT...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares a JSON verdict (format rollcall-verdict, version 1) with what a test expects of it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MPI functions that the shim wraps, read from proto/functions.def."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What `table` runs in each system, in namespaces of its own: the lines of docs/launchers.md, unchanged.
 
   inside.py CASE

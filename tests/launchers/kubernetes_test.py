@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Validates docs/kubernetes.yaml against the definitions of Kubernetes' API in tests/schemas, and what they do not say.
 
 Exit code 77 without PyYAML or jsonschema.

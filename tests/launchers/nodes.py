@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes of a small cluster, made of namespaces: each has a host name, an address, and a /dev/shm of its own.
 
 They live in the namespaces of this process, which must be its own (network, mounts, processes): nothing is left when it

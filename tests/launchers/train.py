@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A training loop for torchrun: Gloo for one reduction, and NCCL through ctypes, as vLLM's workers use it, for another.
 
 FAULT in the environment says what rank 1 does before the fourth step: skip (it omits NCCL's reduction), raise, or kill.

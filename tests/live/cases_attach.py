@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of `rollcall attach` on a job that was started without rollcall: permissions, and stopped or traced ranks."""
 
 import contextlib

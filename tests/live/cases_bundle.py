@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of bundles: the verdict on another machine, without binary, source and run directory."""
 
 import os

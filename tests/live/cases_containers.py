@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of ranks in their own pid namespaces, as in containers: each is process 1 of its namespace."""
 
 import os

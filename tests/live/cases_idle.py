@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of a rank that waits for the world outside the job: it is idle, and not hung; docs/verdicts/rank-stalled.md."""
 
 import json

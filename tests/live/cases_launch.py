@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that jobs start under rollcall as without it, with and without Open MPI's fork agent; failures are reported."""
 
 import os

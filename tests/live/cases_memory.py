@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rings in memory files, because the run directory is on a disk: they outlast `rollcall run`, and the ranks."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the numbers of messages: a program that uses more tags than a ring has room for."""
 
 import csv

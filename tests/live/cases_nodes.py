@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the parts of rollcall when they are started separately: a collector, agents, nodes."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of `rollcall run` on one node: verdicts, exit codes, signals, its own end, another installation prefix."""
 
 import os

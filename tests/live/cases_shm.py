@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Failures of shared memory: too small for rings, not writable, emptied while the job runs."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that the launcher gets each signal once, whoever sends it to whom, and that a terminal is the job's."""
 
 import os

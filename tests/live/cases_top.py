@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of `rollcall top`: its screen in a terminal of tmux, and its JSON."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of jobs of which no rank records: recording is switched off, and PyTorch that makes no recorded call."""
 
 import os

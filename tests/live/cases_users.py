@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that others cannot read or stop anything: another user, a client of the port, a listener on the network."""
 
 import glob

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Simulates a rank of PyTorch with the Flight Recorder of NCCL's process group, for machines without a GPU.
 
 Like torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp, it makes the pipe <TORCH_NCCL_DEBUG_INFO_PIPE_FILE><rank>.pipe

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Code that the cases of the live tests share: a job to wait for, and facts of a verdict."""
 
 import json

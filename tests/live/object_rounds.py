@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sums Python objects over all ranks again and again, for cases_messages.py: mpi4py takes a new tag for each sum."""
 
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs one case of the live tests: real Open MPI jobs under rollcall, with and without failures.
 
 Prints SKIPPED and why, with exit code 77, where the machine does not permit the case's environment.

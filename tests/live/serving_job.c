@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that serves: rank 0 waits for requests, and the other ranks in a broadcast for its word.
 //
 //   serving_job MODE   prints "port N", and "step N" after each request; ends with exit code 0.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The job of serving_job.c in Python, with mpi4py: serving_job.py accept, http or asyncio."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A launcher for the tests of signals: writes each signal that it receives into a file, one name a line.
 
 It says `ready`, and repeats each line of its input. SIGUSR2 ends it. With `--ignore`, nothing but SIGKILL ends it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The job of the live tests: healthy steps until a file appears, and then what the mode says.
 //
 //   staged_job MODE [GATE]   GATE is the file; without one a single step is made

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for libcudart over streams.h: device memory is host memory. A test double: it knows
 // nothing of peers, and ships with nothing.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for libcuda, of what rollcall asks it. Each device has one context. A test double that
 // ships with nothing.
 #include <cstdint>

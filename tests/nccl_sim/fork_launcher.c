@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fork_launcher -n RANKS PROGRAM ARGUMENTS…: starts that many processes and waits for all, whatever
 // becomes of some. They find their rank, size and job in the environment, as torchrun's do. The
 // exit code is that of the first that failed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of CUDA's and NCCL's C interfaces that the simulated libraries have, under the real
 // names and with the real ABI, so that the programs of tests/faults/nccl build without either
 // installed. Declared from the documentation of both; a program that is to run on real ones

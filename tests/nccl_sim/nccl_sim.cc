@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for libnccl: ranks are processes (or threads) that move real bytes through shared
 // memory. Calls enqueue on a stream of the CUDA stand-in and return; where ranks disagree the
 // stream blocks, as README.md says, and whatever was enqueued behind it. A test double that ships

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/nccl_sim/profiler_sim.h"
 
 #include <dlfcn.h>

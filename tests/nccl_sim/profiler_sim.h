@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated NCCL's side of the profiler plugin interface: it loads what NCCL_PROFILER_PLUGIN
 // names and tells it what NCCL tells, as src/plugin/profiler.cc and plugin_open.cc of NCCL do.
 // NCCL_SIM_PROFILER=n: the newest version of the interface that this NCCL knows, 7 at most.

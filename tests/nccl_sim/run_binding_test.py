@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests the table of docs/nccl.md: a small program for each way to bind NCCL, run with and without librollcall.so.
 
 Output and exit code must be the same, and each call must be recorded once. In each case NCCL also loads

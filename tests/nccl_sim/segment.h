@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that the simulated ranks of one communicator share.
 #ifndef ROLLCALL_TESTS_NCCL_SIM_SEGMENT_H_
 #define ROLLCALL_TESTS_NCCL_SIM_SEGMENT_H_

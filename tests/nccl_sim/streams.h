@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices of the CUDA stand-ins: streams, events, captures and graphs. What libcudart's and
 // libcuda's names (cuda_sim.cc, driver_sim.cc) have in common; libcuda.so.1 holds it. The two call
 // it by these names and not by each other's, as the real libraries do: nothing between them can be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repeats a sample of the comparisons of tests/oracle/run as a test.
 #ifndef ROLLCALL_TESTS_ORACLE_AGREEMENT_H_
 #define ROLLCALL_TESTS_ORACLE_AGREEMENT_H_

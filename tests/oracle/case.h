@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates one trace of a run from its number, compares it with the engine and prints it; and does
 // so for many traces.
 //

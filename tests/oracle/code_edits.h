@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes that the generators of both oracles make to programs of any kind of operation.
 #ifndef ROLLCALL_TESTS_ORACLE_CODE_EDITS_H_
 #define ROLLCALL_TESTS_ORACLE_CODE_EDITS_H_

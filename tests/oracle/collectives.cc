@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of collectives: which members a call waits for, and which calls match.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explores everything that can follow from a state.
 #ifndef ROLLCALL_TESTS_ORACLE_EXPLORE_H_
 #define ROLLCALL_TESTS_ORACLE_EXPLORE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates random programs: correct ones, built from one global order of steps that every rank
 // follows, and the same programs with a planted fault, whose culprits are therefore known.
 #ifndef ROLLCALL_TESTS_ORACLE_GENERATE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the verdict of the diagnosis engine on one run of a program with the oracle.
 #ifndef ROLLCALL_TESTS_ORACLE_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_JUDGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of the comparison of one trace with the engine, and the counts of many.
 #ifndef ROLLCALL_TESTS_ORACLE_JUDGEMENT_H_
 #define ROLLCALL_TESTS_ORACLE_JUDGEMENT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of messages, probes and waits: when they are complete, and which messages match.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program once, like a job, with a random order of steps and a library that decides at
 // random, and writes the records that the ranks would contain at the time of the observation.
 #ifndef ROLLCALL_TESTS_ORACLE_OBSERVE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the diagnosis engine with the oracle on any number of traces:
 //
 //   oracle [--traces N] [--seed S]   prints a table; fails on a violation or a shortfall

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests each rule of the oracle with a short program, tests its shortcut, and repeats a sample of
 // the comparisons with the diagnosis engine that tests/oracle/run makes.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plants faults in correct programs and reports their culprits.
 #ifndef ROLLCALL_TESTS_ORACLE_PLANTER_H_
 #define ROLLCALL_TESTS_ORACLE_PLANTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small MPI programs as data: straight-line code for 2 to 5 ranks, small enough that all of their
 // possible executions can be explored (explore.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduces a program with a violation to a smaller one with the same kind of violation.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes collectives on intracommunicators, on intercommunicators and along topologies.
 #include <iterator>
 

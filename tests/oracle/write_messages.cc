@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes messages, blocking and nonblocking, with wildcards, probes and exchanges.
 #include "tests/oracle/writer.h"
 

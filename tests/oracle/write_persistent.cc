@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes persistent requests, which are created early and started repeatedly, one by one or several
 // by one call.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the structure of a program: communicators, steps, loops, and the waits for requests.
 #include "tests/oracle/writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes correct MPI programs: a list of steps that every rank takes in the same order. No step
 // waits for a later one, so no program can deadlock, with or without buffering.
 #ifndef ROLLCALL_TESTS_ORACLE_WRITER_H_

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the recipes of docs/recipes with the build that they describe: check_recipes.py ROOT.
 
 They are parsed, not run: Spack and conda are not in Debian. Each must have the version of CMakeLists.txt, the Spack

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debian systems in directories, for tests that run what dist/ has where nothing else of rollcall is.
 
 They are made below build/systems as root, with debootstrap, and kept for the next time.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests scripts/release and cmake/commit.cmake in a small clone: release_test.py ROOT.
 
 scripts/release --dry-run must refuse each defect. cmake/commit.cmake must find the commit, and write nothing if the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the files that a hosting service reads: check_forms.py ROOT.
 
 - Each form of .github/ISSUE_TEMPLATE is complete. The forms for bugs and verdicts ask for `rollcall --version` and for

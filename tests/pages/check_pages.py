@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the Markdown pages of the repository: check_pages.py ROOT.
 
 - No line has more than 120 columns. Exempt is text that other tests compare with the program: shown verdicts

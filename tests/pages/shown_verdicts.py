@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the verdicts shown in a page with what the program prints when they are run again.
 
     shown_verdicts.py [--rollcall BIN] [--programs DIR] --page FILE [--update]

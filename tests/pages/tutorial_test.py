@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs every block of docs/tutorial.md in one shell, in order, as a reader would.
 
     tutorial_test.py [--rollcall BIN] --page FILE [--update]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the rows of proto/python_layout.h with the headers of the installed interpreters, and
 // tests the reading of published offsets with constructed and damaged ones.
 #include "proto/python_layout.h"

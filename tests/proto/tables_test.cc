@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the tables of proto/: the numbers that are stored in rings are unique and do not change.
 #include <gtest/gtest.h>
 

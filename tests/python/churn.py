@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Captures many stacks while one thread constantly takes and releases the GIL and another one allocates.
 
 Every recorded stack must equal the stack that Python reports."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads without Python frames: their records state it, and their context is the stack of the main thread."""
 import ctypes
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls MPI while the interpreter's state is damaged. The process must not crash, and the stack must be recorded
 as unreadable. Later calls must be recorded completely again."""
 import ctypes

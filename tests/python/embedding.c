@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A C program that initialises MPI, loads Python (the libpython that argv[1] names), and twice
  * initialises it, runs a script and finalizes it. Python is not linked, its symbols are not visible
  * to other libraries, and its headers are not needed. The program's own calls have no Python

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs embedding.c with this interpreter's libpython and checks the ring that it leaves."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An uncaught exception must be in the ring when MPI_Finalize is called, equal to the traceback that Python
 prints; an exception that does not end the program must not be. The parent checks the ring of the child."""
 import atexit

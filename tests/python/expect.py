@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the stack that was recorded last with the stack that Python itself reports."""
 import dis
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python is finalized before MPI: MPI_Finalize runs from Py_AtExit, after the interpreter is finalized; or a
 daemon thread is still in MPI when Python exits. The parent checks the ring of the child."""
 import ctypes

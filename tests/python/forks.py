@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forks by multiprocessing: children do not write their parent's ring; children and parent continue."""
 import multiprocessing
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that the Python programs here need from C: they call MPI while the interpreter's state
  * is damaged, and from threads without Python frames. Loaded by ctypes. MPI functions are passed as
  * pointers, so that one binary serves every MPI. `comm` is a handle, passed as an opaque word. */

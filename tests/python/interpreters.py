@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the Python interpreters of this machine for tests/python.cmake, one `VERSION;PATH` per line.
 
 Searches PATH, the directories of the system, and pyenv. Lists one interpreter per version and prefix."""

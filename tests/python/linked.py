@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mpi4py calls MPI with the GIL held when it is imported, so the shim checks the interpreter before the first
 line of user code runs. Skipped for interpreters without mpi4py."""
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls the MPI library that $ROLLCALL_TEST_MPI names through ctypes, in a single process."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interpreters with an unknown layout (here 3.7 and older), and ROLLCALL_PYTHON=0: native stacks are still
 recorded, and one line gives the reason for missing Python frames, unless ROLLCALL_PYTHON=0 requests it."""
 import os

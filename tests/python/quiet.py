@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The capture of a stack that was recorded before makes no system call."""
 import os
 import sys

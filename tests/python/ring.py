@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a ring's Python frames (proto/ring_format.h) from inside the process that writes it.
 
 For the tests of the writing side: independent of the collector's reader, and runs under the oldest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the programs of this directory under one interpreter with librollcall.so preloaded.
 
 Each is a separate process, an MPI singleton, that compares its recorded stacks with those that Python reports.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls MPI from every kind of Python frame: each recorded stack must equal the one that Python reports."""
 import functools
 import os

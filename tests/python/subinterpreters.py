@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sub-interpreter calls MPI. Up to 3.11 the shim finds the thread's state by a key that holds only that of the
 main interpreter, so the stack must be recorded as unreadable. From 3.12 on it must be the sub-interpreter's."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Validates files against their published schemas: *.sarif by JSON Schema, *.xml by JUnit's XSD.
 
 Runs under the system's Python, for which Debian's python3-jsonschema is installed. Exit code 1 and a line for each

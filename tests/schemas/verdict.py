@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Validates reports of rollcall against their schema: verdict.py SCHEMA FILE, which is a JSON array of reports.
 
 Runs under the system's Python, for which Debian's python3-jsonschema is installed. Exit code 77 without it.

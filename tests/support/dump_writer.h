@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes Flight Recorder dumps as PyTorch does: as a pickle in the style of torch::jit::Pickler
 // (strings memoised by value, frames by identity), or as JSON, which has no frames.
 #ifndef ROLLCALL_TESTS_SUPPORT_DUMP_WRITER_H_

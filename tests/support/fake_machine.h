@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_MACHINE_H_
 

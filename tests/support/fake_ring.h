@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small ring file like that of a rank, which the test changes step by step.
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_RING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An agent's connection to a collector; the test takes the part of the collector.
 #ifndef ROLLCALL_TESTS_SUPPORT_FAKE_TRANSPORT_H_
 #define ROLLCALL_TESTS_SUPPORT_FAKE_TRANSPORT_H_

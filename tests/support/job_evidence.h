@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evidence about a live job without progress, as the agents of its nodes report it.
 
 #ifndef ROLLCALL_TESTS_SUPPORT_JOB_EVIDENCE_H_

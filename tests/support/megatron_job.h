@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job with the structure of a Megatron job, executed by a small simulator with a planted fault,
 // and the dumps that its ranks would leave. Nothing here depends on how a verdict is found.
 //

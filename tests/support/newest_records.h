@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces for which only the newest records of each ring buffer are read.
 #ifndef ROLLCALL_TESTS_SUPPORT_NEWEST_RECORDS_H_
 #define ROLLCALL_TESTS_SUPPORT_NEWEST_RECORDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The codes of the problems of an input, without their texts.
 #ifndef ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_
 #define ROLLCALL_TESTS_SUPPORT_PROBLEM_CODES_H_

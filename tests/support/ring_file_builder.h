@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes ring files for tests from the structs of proto/ring_format.h, without the shim. The files
 // are valid; tests of damage change the parts before Build() or the bytes after it.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_FILE_BUILDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A synthetic training job with tensor, pipeline and data parallel groups, and one planted fault:
 // the calls of every rank, and the call of each rank when there is no more progress.
 // ring_job_files.h writes its rings; the expected diagnosis is known.

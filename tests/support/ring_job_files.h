@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring files of a Job, as the shim would have left them: rings with overwritten records,
 // checkpoints, open calls and requests, channels, call paths. The symbols of call paths are added
 // to a loaded trace, because there is no program to read them from.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The expected diagnosis of a Job.
 #ifndef ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_
 #define ROLLCALL_TESTS_SUPPORT_RING_JOB_VERDICT_H_

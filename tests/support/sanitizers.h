@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which sanitizer is active: some tests use stacks, memory or signals in ways that the runtime of a
 // sanitizer does not support, and others need fewer repetitions.
 #ifndef ROLLCALL_TESTS_SUPPORT_SANITIZERS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A directory for the files of a test.
 #ifndef ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_
 #define ROLLCALL_TESTS_SUPPORT_TEMPORARY_DIRECTORY_H_

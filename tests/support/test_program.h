@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small programs, compiled at test time, that print the addresses of their calls.
 #ifndef ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_
 #define ROLLCALL_TESTS_SUPPORT_TEST_PROGRAM_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace as text, for tests and discussion: the calls of a job, in lines that are easy to read.
 //
 //   ranks 4                                     # all in MPI_COMM_WORLD, called "world" here

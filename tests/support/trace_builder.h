@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a trace call by call, as a job would have made it: numbers collectives, interns arguments
 // and call paths, keeps requests and channels. For text traces and generated traces; importers of
 // recorded jobs fill a Trace themselves.

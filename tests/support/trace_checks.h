@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invariants of every trace that an importer makes, even from damaged input: the diagnosis does not
 // check indices.
 #ifndef ROLLCALL_TESTS_SUPPORT_TRACE_CHECKS_H_

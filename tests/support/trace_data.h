@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads written values as the shim reads a buffer (proto/ring_format.h, "The data of collectives").
 #ifndef ROLLCALL_TESTS_SUPPORT_TRACE_DATA_H_
 #define ROLLCALL_TESTS_SUPPORT_TRACE_DATA_H_

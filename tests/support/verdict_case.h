@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cases of tests/golden/verdicts/: a trace in a few readable lines (text_trace.md), options of
 // the diagnosis, and the expected findings after "expect:". To add a case, add a file.
 //

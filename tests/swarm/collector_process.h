@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A `rollcall collector` under load, and what it takes.
 #ifndef ROLLCALL_TESTS_SWARM_COLLECTOR_PROCESS_H_
 #define ROLLCALL_TESTS_SWARM_COLLECTOR_PROCESS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the load generators of this directory share: the job, a place for files, and how they run.
 #ifndef ROLLCALL_TESTS_SWARM_LOAD_GENERATOR_H_
 #define ROLLCALL_TESTS_SWARM_LOAD_GENERATOR_H_

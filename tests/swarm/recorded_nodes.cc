@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/swarm/recorded_nodes.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the agents of nodes say of a made-up job, as real agents said it once.
 #ifndef ROLLCALL_TESTS_SWARM_RECORDED_NODES_H_
 #define ROLLCALL_TESTS_SWARM_RECORDED_NODES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A load generator for the collector at sizes for which one machine has no room: what the agents of
 // a made-up job (tests/support/ring_job.h) say is recorded from real agents, a few nodes at a time,
 // and then said again by as many connections as the job would have aggregators, 64 agents each. The

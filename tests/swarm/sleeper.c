@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stands for a rank and does nothing: sleeper PARENT. It ends with its parent process.
  *
  * A program of its own, linked statically: processes forked from the swarm would share its memory,

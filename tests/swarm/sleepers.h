@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes that stand for ranks and do nothing.
 #ifndef ROLLCALL_TESTS_SWARM_SLEEPERS_H_
 #define ROLLCALL_TESTS_SWARM_SLEEPERS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A load generator for the collector: as many agents as a large job has nodes, each with its own
 // connection over loopback, and rings of a made-up job (tests/support/ring_job.h) that stops with a
 // planted fault, or that moves. Prints what the collector, a `rollcall collector` of its own

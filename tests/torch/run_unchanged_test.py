@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a healthy PyTorch job bare and under `rollcall run`: nothing may differ.
 
 The output (losses to the bit) and the exit code are the same, no finding is made, as many ranks are recorded as there

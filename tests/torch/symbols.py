@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the functions of PyTorch that librollcall.so defines with PyTorch's own.
 
   symbols.py --shim LIBRARY     the test: against the lists in symbols/, and the PyTorch of --python

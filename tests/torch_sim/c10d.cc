@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for libtorch_cpu.so: what a process group needs of it.
 #include "tests/torch_sim/c10d.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of PyTorch 2.6's C++ interface (c10d) that the stand-ins of this directory have, under
 // the real names and with the layouts that librollcall.so relies on. Declared from its
 // documentation and symbols; no header of PyTorch is needed.

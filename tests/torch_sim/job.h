@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code of the programs of tests/faults/torch_nccl: what torch.distributed's Python does around
 // ProcessGroupNCCL. They run on the stand-ins of this directory and of tests/nccl_sim, started by
 // its fork_launcher.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stand-in for libtorch_cuda.so: ProcessGroupNCCL on the simulated NCCL.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tells rollcall what a program does. Does nothing unless librollcall.so is loaded, as `rollcall run` loads it."""
 
 try:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records which test a rank runs, and the exception that it raised last.
 
 A rank whose test raises before a collective goes on with the next test, while the other ranks wait for it. pytest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The certainty of the cause that a finding names: one table, in cause.cc.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a finding is not proven, in words.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_DOUBTS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_DOUBTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The certainty that a job cannot continue because of an incident, or that it went wrong: one
 // table, in hang.cc. For the certainty of the cause, see cause.h.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_HANG_H_

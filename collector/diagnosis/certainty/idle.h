@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that have not arrived because they wait for the world outside the job: they may be idle.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_IDLE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_IDLE_H_

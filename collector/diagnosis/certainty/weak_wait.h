@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hangs that rest on ranks that may continue by themselves: their certainty, and the time after
 // which they are reported.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_WEAK_WAIT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A second evaluation of the calls. A standard send may be buffered and return at once, or wait for
 // its receive (MPI 4.0, 3.4). A collective may return as soon as the caller's part is done, or wait
 // until all members have called it (6.1). A program that relies on buffering is unsafe (3.5), and a

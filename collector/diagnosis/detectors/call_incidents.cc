@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds calls with one sequence number that do not match, and histories that are shifted.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds rings of ranks that wait for each other.
 #include <algorithm>
 #include <iterator>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collectives of a communicator whose data was read at least in part.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_CALLS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_CALLS_H_

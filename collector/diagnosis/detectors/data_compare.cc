@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/diagnosis/detectors/data_compare.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares reads of two buffers, by their sums (proto/data_words.h).
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DATA_COMPARE_H_

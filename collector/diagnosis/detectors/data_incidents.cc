@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judges the data of collectives: numbers that were NaN, and copies that differ but must be equal.
 #include <algorithm>
 #include <tuple>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that all pass the same data to reductions, call after call, as if each had the same
 // part of the problem. Also finds data that was equal on all ranks, or is meant to be, and is not
 // equal any more.

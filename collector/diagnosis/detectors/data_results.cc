@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds differences between data that the standard requires to be equal: results of broadcasts,
 // results of reductions that every member gets (MPI-4.1, 6.9.6), gathered data, and data that one
 // member sent and another received.

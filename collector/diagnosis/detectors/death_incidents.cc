@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that ended too early, and the causes among them.
 #include <algorithm>
 #include <tuple>

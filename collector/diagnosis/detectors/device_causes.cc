@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the first causes among operations that wait on devices, from the graph of device_waits.h.
 #include <algorithm>
 #include <optional>

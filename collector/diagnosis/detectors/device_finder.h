@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the detectors of operations that wait on devices. The graph is that of device_waits.h.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DEVICE_FINDER_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DEVICE_FINDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds hosts that have not enqueued an operation that other devices wait for.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds operations on devices that are out of step, and calls the device detectors in order.
 #include <algorithm>
 #include <map>

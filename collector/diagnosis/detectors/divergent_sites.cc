@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds calls with one sequence number that ranks made from different places. Usually two arms of a
 // branch make the same call; sometimes calls match by chance.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds unfinished operations and leaks of a job that finished without errors. MPI 4.0, 11.2.2:
 // before MPI_Finalize a process "must locally complete all MPI operations that it initiated and
 // must execute matching calls needed to complete MPI communications initiated by other processes".

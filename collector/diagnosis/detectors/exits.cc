@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that left a function or a loop without the collective in which others wait.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds where a mismatch began: with an earlier pair of calls that have the same operation by
 // chance. In
 //   0-1: Bcast root=0 1xMPI_INT @ main:30

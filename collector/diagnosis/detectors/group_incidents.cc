@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds group calls that do not balance, if the records alone show the fault. FindDeviceIncidents()
 // finds a rank that delays others by an operation in its open group.
 #include <algorithm>

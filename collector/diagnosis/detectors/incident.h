@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Incidents: what went wrong and where, before a rule has given it a kind. The detectors find
 // incidents; the rules name them.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_INCIDENT_H_

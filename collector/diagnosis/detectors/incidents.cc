@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of the detectors: each may depend on the incidents of earlier ones.
 #include <algorithm>
 #include <utility>

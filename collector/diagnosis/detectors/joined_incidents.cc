@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds jobs that hang together with the jobs that they spawned (MPI 4.0, 11.8).
 //
 // The two sides of the intercommunicator between two jobs are recorded as two communicators, and no

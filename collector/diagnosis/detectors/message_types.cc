@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derives from the records alone which send matched which receive, and checks that both describe
 // the same message.
 //

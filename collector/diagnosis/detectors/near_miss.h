@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages that were sent, never received, and resemble a message that a rank waits for.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_NEAR_MISS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_NEAR_MISS_H_

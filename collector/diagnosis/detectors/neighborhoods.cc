@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that wait in a neighborhood collective because of an edge that only one of its ends
 // lists. A job that continues despite such an edge is not examined.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the first NaN or infinity that a member passed to a reduction while the inputs of others
 // were finite. A process that had received one before, from a reduction or another collective, only
 // passed it on.

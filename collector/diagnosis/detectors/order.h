@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether a rank has passed a call that other ranks wait in, or has not reached it yet. A
 // rank that waits elsewhere is blamed only if it has passed the call. If the history does not
 // decide, the answer is no.

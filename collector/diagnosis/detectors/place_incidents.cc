@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds incidents by the places of the ranks of a job, without records of their calls.
 //
 // Ranks inside a call wait for ranks that are not inside it. The place of the majority is no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls that MPI rejected, if a rejection is the reason why a rank ended or why others wait for the
 // rank. A rank that ignores the error continues without having taken part in the call. A rejected
 // call without such a consequence is not reported: programs provoke errors on purpose.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that left a loop of messages, skipped a round, or made a round too many: they wait
 // elsewhere, or have finalized, and their peers wait for one more message. In
 //   repeat 3

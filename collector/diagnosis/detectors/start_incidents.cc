@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that wait in an initialization that other ranks have not entered: MPI_Init, and calls
 // that make a communicator from an id (ncclCommInitRank) or over a group (MPI_Comm_create_group).
 // Creations that are collective on a parent are handled with the other collectives.

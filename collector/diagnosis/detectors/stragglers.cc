@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a rank that is always the last to arrive, in a job that moves.
 //
 // Clocks of different hosts are not compared. In some collectives every member waits for every

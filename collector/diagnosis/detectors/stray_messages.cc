@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds sends and receives that were meant for each other, but name different tags, peers or
 // communicators: a rank waits for a message that was not sent, and a message that differs from it
 // in one respect was not received. The wrong end is the one that differs from its own earlier calls

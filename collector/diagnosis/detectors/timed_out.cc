@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that was ended because it took too long, with no other explanation.
 #include "collector/diagnosis/detectors/incident.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds ranks that wait for something that will not come: from dead ranks, from ranks that left,
 // from ranks that compute, or from each other.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that wait because of an incident.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WAITING_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WAITING_H_

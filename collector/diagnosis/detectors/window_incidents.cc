@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds waits in those synchronizations of a window that only some of its processes take part in
 // (MPI 4.0, 12.5.2 to 12.5.4): post, start, complete, wait, lock, unlock, flush.
 //

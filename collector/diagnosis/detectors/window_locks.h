@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The locks of a window that ranks hold, as their calls show.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WINDOW_LOCKS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_WINDOW_LOCKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/diagnosis/graph/aligned_trace.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace, aligned, and all data that is derived from the trace alone, computed once. Which ranks
 // hang is not part of it: see analysis.h. For one thread. Refers to the trace and the options,
 // which must outlive it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input of detectors and rules: an aligned trace, and which of its ranks hang.
 //
 // A call hangs if nothing that can still happen completes it. The processes that can act are

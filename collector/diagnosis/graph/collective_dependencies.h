@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which ranks a rank inside a collective waits for, by the data that it receives there.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COLLECTIVE_DEPENDENCIES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COLLECTIVE_DEPENDENCIES_H_

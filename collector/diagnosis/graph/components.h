@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strongly connected components of a directed graph.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COMPONENTS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_COMPONENTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which processes ended before the job did, and which were only ended together with the job.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_DEATHS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_DEATHS_H_

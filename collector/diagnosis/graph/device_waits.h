@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which ranks wait for which on devices: operations that are enqueued on streams and run there
 // (NCCL, from Flight Recorder dumps). No call blocks, so a rank's current call shows little.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/diagnosis/graph/message_supply.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of point-to-point messages, derived from the numbers of messages that every rank has
 // sent, received and posted: whether the message that a receive takes exists, whether a sent
 // message is being received, and whether a partitioned send lacks partitions.

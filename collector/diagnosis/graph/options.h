@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a diagnosis, and facts that the trace does not contain. Plain data.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_OPTIONS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_OPTIONS_H_

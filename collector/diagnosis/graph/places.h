@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups the ranks of a job whose calls are not recorded by their places.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_PLACES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_PLACES_H_

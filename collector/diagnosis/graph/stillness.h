@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long processes have been still, and which of the processes that may continue by themselves
 // count as waiting. Pure functions of a trace.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_STILLNESS_H_

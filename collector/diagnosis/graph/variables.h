@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the integers of Python frames between ranks. Without recorded calls, this shows which
 // rank lags in a loop. Pure.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_VARIABLES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wait-for graph: every open call, what it needs, and what can still complete it.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_GRAPH_WAIT_GRAPH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the four kinds of mismatched arguments.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ARGUMENT_MISMATCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/collective-mismatch.md
 #include <fmt/format.h>
 

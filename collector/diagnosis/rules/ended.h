@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the findings about ranks that ended.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_ENDED_H_

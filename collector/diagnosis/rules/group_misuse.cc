@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/group-misuse.md
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by request-leak, communicator-leak and handle-leak.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_LEAK_H_

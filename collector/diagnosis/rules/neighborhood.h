@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // p2p-unmatched for neighborhood collectives: an edge that only one of its ends lists.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_NEIGHBORHOOD_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_NEIGHBORHOOD_H_

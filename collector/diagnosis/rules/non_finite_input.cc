@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/non-finite-input.md
 #include <fmt/format.h>
 #include <fmt/ranges.h>

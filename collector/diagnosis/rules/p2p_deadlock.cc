@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/p2p-deadlock.md
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/p2p-unmatched.md
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/rank-died.md
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/replica-drift.md
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/request-leak.md
 #include "collector/diagnosis/rules/leak.h"
 #include "collector/diagnosis/rules/rules.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/root-mismatch.md
 #include "collector/diagnosis/rules/argument_mismatch.h"
 #include "collector/diagnosis/rules/rules.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One function per row of kinds.def, each in its own file. The function decides whether the kind
 // explains the incident, and describes the incident. The functions are called in the order of the
 // rows; the first match names the incident.

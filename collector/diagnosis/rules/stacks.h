@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of incidents in jobs whose calls are not recorded.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STACKS_H_

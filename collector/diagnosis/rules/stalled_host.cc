@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/verdicts/rank-stalled.md
 #include "collector/diagnosis/rules/stalled_host.h"
 

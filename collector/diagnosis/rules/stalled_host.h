@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // rank-stalled for operations on devices: no call is open, and only the missing operation shows the
 // stall.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_RULES_STALLED_HOST_H_

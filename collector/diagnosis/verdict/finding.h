@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of a diagnosis. Plain data, rendered by collector/report.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_VERDICT_FINDING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of calls, ends and times in findings.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALL_TEXT_H_

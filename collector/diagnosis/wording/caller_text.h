@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text about the caller of a call that only some ranks make, such as a destructor, and the
 // advice.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_CALLER_TEXT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts and places of findings about data.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DATA_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DATA_TEXT_H_

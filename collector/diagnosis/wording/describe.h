@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common parts of findings: culprits, places, the first wrong call, certainty.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How ranks left a function or a loop, in words.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_EXIT_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_EXIT_TEXT_H_

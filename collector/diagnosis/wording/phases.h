@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The phases that the ranks of a finding passed to rollcall_phase().
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PHASES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of findings about ranks whose calls are not recorded.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PLACE_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PLACE_TEXT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes about Python in verdicts.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PYTHON_NOTES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_PYTHON_NOTES_H_

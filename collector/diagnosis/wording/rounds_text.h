@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of findings about rounds of a loop that exchanges messages.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_ROUNDS_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_ROUNDS_TEXT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places of an incident's ranks.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_SITES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_SITES_H_

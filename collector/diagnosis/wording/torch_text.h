@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes on calls of PyTorch programs, by the frames of PyTorch's frameworks.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_TORCH_TEXT_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_TORCH_TEXT_H_

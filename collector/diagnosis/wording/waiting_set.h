@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks that a hang finding rests on.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_WAITING_SET_H_

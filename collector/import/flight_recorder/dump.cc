@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/import/flight_recorder/dump.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checked contents of one rank's Flight Recorder dump. A dump does not contain the number of
 // its rank.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flight Recorder dumps on disk: determines the rank of each, and makes one Trace of all.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_FILES_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_DUMP_FILES_H_

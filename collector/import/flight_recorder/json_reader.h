@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a dump in JSON (RFC 8259), event by event like pickle_reader.h. Limits: nesting by
 // kMaxJsonDepth, values and strings as in values.h. Of two equal keys in one object, the last one
 // counts. Numbers beyond 64 bits become floating-point numbers. Reading ends at invalid numbers

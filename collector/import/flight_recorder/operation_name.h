@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the profiling_name of a Flight Recorder entry.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_OPERATION_NAME_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_OPERATION_NAME_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a pickled dump without executing anything.
 //
 // A pickle is a program for a stack machine, which in Python can import and call any installed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines the rank of a file from its name.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_

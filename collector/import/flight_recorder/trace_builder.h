@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes one Trace of the dumps of any number of ranks and jobs.
 //
 //   FlightTraceBuilder builder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of a Flight Recorder dump while it is read: shared by the pickle and JSON readers.
 //
 // Both readers build values here, and hand over each entry as soon as it is complete. A dump of any

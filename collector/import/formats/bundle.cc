@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles (collector/bundle/bundle.md), and the members that only bundles contain.
 #include <algorithm>
 #include <string>

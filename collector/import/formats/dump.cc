@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump of PyTorch's Flight Recorder, as pickle or JSON.
 #include "collector/import/flight_recorder/dump.h"
 

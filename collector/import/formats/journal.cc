@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The journal of a run directory (collector/import/journal.md).
 #include "collector/import/journal.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job's output: any text, plain or compressed.
 #include <utility>
 

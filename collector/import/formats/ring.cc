@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring of one process (proto/ring_format.md).
 #include <cstring>
 #include <string_view>

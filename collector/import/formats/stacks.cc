@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output of `rollcall attach` (collector/attach/stacks.md), kept as text for its own reader.
 #include <algorithm>
 #include <string>

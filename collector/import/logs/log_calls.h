@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of NCCL that its lines of INIT and COLL state.
 //
 // These lines have every call of a process, in order, and no completion. If the job stood still, an

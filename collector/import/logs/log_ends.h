@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends of ranks and exceptions that lines of logs state.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_ENDS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_ENDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one line of a log states. Plain data.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_FACT_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_FACT_H_

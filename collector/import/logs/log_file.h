@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads logs from files, plain or compressed, and from pipes.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_FILE_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits and counts in process groups of PyTorch.
 //
 // "Waits in #n, has enqueued m and completed k" becomes a member with these counts and an open

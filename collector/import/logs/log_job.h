@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the lines of a job's logs have stated, by who wrote them. Plain data; it becomes a Trace
 // when all lines are read.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_JOB_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds literal texts in a long text.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_KEYS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_KEYS_H_

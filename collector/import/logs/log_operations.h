@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations that logs name.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_OPERATIONS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_OPERATIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the Trace that is made of a log.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_PARTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_PARTS_H_

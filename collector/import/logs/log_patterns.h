@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds in text what the patterns of log_patterns.def describe, and who wrote it.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_PATTERNS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_PATTERNS_H_

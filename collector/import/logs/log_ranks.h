@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds which rank of the job each writer is.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RANKS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RANKS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of NCCL's RAS subsystem, as `ncclras` prints them.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RAS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_RAS_H_

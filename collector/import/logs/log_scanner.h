@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the text of a log in one pass and finds what its lines state.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_SCANNER_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_SCANNER_H_

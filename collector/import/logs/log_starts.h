@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that wait until all ranks have come: to the store, or to the making of a communicator.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_STARTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_STARTS_H_

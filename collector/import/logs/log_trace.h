@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a Trace of what the lines of logs state.
 //
 //   job_logs      what a job that is watched appends to its logs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spack recipe that builds rollcall from its source. In a clone of rollcall:
 
     spack repo create repo rollcall && mkdir -p repo/packages/rollcall

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a redistribution is symmetric: each pair exchanges as much in both directions. One
 // entry of rank 1 is not: it sends rank 3 more than rank 3 expects, and than it expects itself from
 // rank 3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timing of each group of patches begins with a barrier; rank 2 has fewer groups, and is in the
 // next phase.
 //

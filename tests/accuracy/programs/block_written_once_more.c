@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 owns one block more than the others: it writes again where they close the file.
 //
 // job: ranks=4 outcome=hung

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 breaks out of the iteration when its own part has converged, past the reduction at the end
 // of the body. Its neighbour waits for its next boundary values.
 //

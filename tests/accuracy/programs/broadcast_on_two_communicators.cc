@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 3 finds that it shares the memory of its node with nobody, and broadcasts on the
 // communicator of all orbitals, while the others broadcast on that of the shared memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each rank looks at its own flag after a step, and a signal came to rank 0 one step earlier: rank
 // 0 is in the checkpoint, and the others are in the next step.
 //

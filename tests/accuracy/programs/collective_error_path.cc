@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 2 alone divides by zero and calls Error::all(), which is collective. The others wait in
 // MPI_Allreduce.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The tasks of an executor call a collective of COMM_WORLD, which rank 0, the master in executor.map(), never calls.
 #
 # report: mpi4py/mpi4py#226, mpi4py/mpi4py#223

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Ranks 1-3 find a damaged record in count_events(), which main() catches: they skip its reduction and are in the one
 # of the summary. Rank 0, whose part is good, waits in count_events().
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 3 throws before ensure_directory(), and the test runner catches it. Its barrier in
 // ~SharedTempDir is paired with the others' barrier in ensure_directory(), and the job hangs later:
 // rank 3 in MPI_Bcast of the next test.

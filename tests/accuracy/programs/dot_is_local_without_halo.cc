@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dot product is reduced only if the vector has halo elements. Rank 1 has none, and is in the
 // exchange of the next step.
 //

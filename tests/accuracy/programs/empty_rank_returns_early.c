@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 3 owns no cells and returns from smooth_field() before the exchange with its neighbour and
 // the MPI_Allreduce. Rank 2 waits for its message, ranks 0 and 1 after it.
 //

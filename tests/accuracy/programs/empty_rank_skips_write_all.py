@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A collective write is elided on rank 3, which has no rows in the last step. The others wait in Write_at_all.
 #
 # report: h5py/h5py#965

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 3 has nothing to read in one round and goes on to the next one. Its reads are one round
 // ahead from then on, and at the end it closes the file while the others read once more.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A configuration is missing on rank 1 alone. error() finalizes MPI and exits; the others continue.
 //
 // report: claudiopica/HiRep#2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 1 finds an error and calls sys.exit(). An exit handler gathers timings of all ranks; the others are in the loop.
 #
 # job: ranks=4 outcome=hung

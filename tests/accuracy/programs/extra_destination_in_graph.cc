@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 lists rank 2 as a destination, which does not list it as a source: the block for rank 2 is
 // never received.
 //

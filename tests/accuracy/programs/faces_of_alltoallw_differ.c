@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plane is redistributed with MPI_Alltoallw and a subarray type for each pair. Rank 2 makes the
 // type that it sends to rank 0 one row too high.
 //

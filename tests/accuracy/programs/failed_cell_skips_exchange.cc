@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exception in one step of rank 2 is caught in the time loop, which continues with the next
 // step: rank 2 has skipped an exchange, and is one round ahead of its neighbours.
 //

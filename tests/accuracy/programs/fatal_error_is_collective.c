@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 alone finds a bad time step and calls fatal(), which gathers the messages of all ranks
 // before it aborts. The others are in the halo's barrier.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The outputs of a model are kept in a set, whose order differs on rank 1. A scalar is reduced, a field goes around: the
 # ranks call different collectives.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop ends at a time that is a sum of time steps. The sum is rounded differently on rank 1,
 // which adds the steps in halves: it makes 49,999 rounds, and the others 50,000. More than a ring
 // of records holds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Python's garbage collector runs in solve() on rank 1 alone, and Field.__del__ calls the collective MPI_Win_free. The
 # others are in Allreduce.
 #

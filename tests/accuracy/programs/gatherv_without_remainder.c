@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last rank has the remainder of the rows; the root's counts do not know it.
 //
 // job: ranks=5 outcome=failed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 1's worker thread is in MPI_Comm_dup, hidden in the first pickled allreduce of a communicator, and holds the GIL:
 # its main thread never reaches the send that rank 0 waits for. So it is with mpi4py 3.1.4 and Open MPI.
 #

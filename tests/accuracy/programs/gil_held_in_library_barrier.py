@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A monitoring thread calls a barrier of a C library through ctypes.PyDLL, which keeps the GIL. On rank 2 it starts before
 # the step: the main thread never reaches the reduction in which the others wait.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 1 receives its parameters in a C library that was loaded by ctypes.PyDLL, and keeps the GIL. Its other thread, which
 # was to send the request for them, never runs.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Halos are exchanged for grids that are marked dirty. The sub-domain with the absorbing layer is
 // not on rank 3, which therefore never marks that grid; its neighbours wait for its halo.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eight ranks in three dimensions. In one round nothing moved on rank 5, which skips its exchange;
 // its three neighbours wait for it.
 //

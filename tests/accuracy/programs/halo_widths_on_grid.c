@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Halos of a grid of 2 by 3 by MPI_Neighbor_alltoallv. Rank 4 uses two layers in one direction, and
 // its neighbour expects one.
 //

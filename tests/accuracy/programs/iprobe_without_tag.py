@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 0 looks for any message of rank 1 and takes it for a likelihood. It is a buffer, with another tag; the likelihood
 # comes only after the answer to the buffer, which rank 0 would send next.
 #

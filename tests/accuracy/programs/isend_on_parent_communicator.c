@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library has its own duplicate of the communicator. Where a rank has no particles of its own,
 // its empty message goes out on the communicator that the caller passed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manager tells the workers to stop, but not the last one, which waits for its next task.
 //
 // job: ranks=4 outcome=hung

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 leaves the loop in run() by its own clock, and its neighbours wait in MPI_Sendrecv for its
 // halo.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 1 leaves the time loop by its own clock. The others are still in the loop's Sendrecv or allreduce.
 #
 # report: IAS-Astrophysics/athenak#572, glotzerlab/hoomd-blue#1193

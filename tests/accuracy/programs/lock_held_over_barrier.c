@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 holds an exclusive lock over two barriers; rank 1 waits for the lock between them.
 //
 // report: pmodels/mpich#1997

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 leaves add_to_queue() early without MPI_Win_unlock and locks again. MPICH rejects the
 // call; with Open MPI, rank 1 waits for itself, and the others wait for rank 1.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 cannot read its input and calls exit(). The exit handler of the log has a reduction, which
 // meets the one of the others in the time loop.
 //

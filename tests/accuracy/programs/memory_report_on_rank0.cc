@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 alone calls MPI_Allreduce in quit(), under a condition; the others are in MPI_Finalize and
 // did nothing wrong.
 //

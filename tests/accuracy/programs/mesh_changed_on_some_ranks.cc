@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The constraints are compared by a global sum only where the local number of unknowns stayed the
 // same: on ranks 1 and
 // 3. Their sum meets the next reduction of the others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Six ranks in two rows and three columns. The receiving side takes the number of rows for that of
 // columns, so that every rank waits for another than the one that sends to it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In the last steps, three of four ranks own no particles and return from deposit() before its
 // MPI_Allreduce, which they made in the steps before. They are in the collective write of the
 // output; rank 2 waits in deposit().

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The number of steps is a share of the rank's own cells. Rank 2 makes one round less of a halo
 // exchange with persistent requests in a periodic ring.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of a halo exchange are made once. Where the domain is closed, rank 2 takes the tag
 // of the other side for what it sends to the right.
 //

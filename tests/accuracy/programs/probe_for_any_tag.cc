@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop that receives the sizes probes for any tag. Rank 0 is slow, so that the data of rank 1
 // arrive before the size of rank 2, and are received as a size.
 //

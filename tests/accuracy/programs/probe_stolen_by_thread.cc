@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two threads of rank 0 probe and then receive. Both see the last message; one receives it, and the
 // other waits for a message that nobody sends.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 has no ghosts and does not list rank 1 as a destination, while rank 1 lists rank 0 as a
 // source: rank 1 waits in MPI_Neighbor_alltoall for a message that rank 0 never sends.
 //

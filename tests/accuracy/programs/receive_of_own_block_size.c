@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each rank posts receives of its own block's size. Rank 2 has a smaller block than its neighbours,
 // and the message of rank 1 is truncated.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 fails to get the size of the file, jumps to the end of the function, and closes the file,
 // which is collective. The others wait for its broadcast.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 0 distributes the lattice to all ranks, itself included, before it receives its own part.
 #
 # report: Chengcheng-Xiao/mpiPyMC#2

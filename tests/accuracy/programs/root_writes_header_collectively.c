@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 writes the header with the collective write of the loop, as one write more. The others
 // close the file, which rank 0 would do next.
 //

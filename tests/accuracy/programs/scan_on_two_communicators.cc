@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exclusive sum over the ranks, done by hand: it receives on the communicator of the domain and
 // sends on MPI_COMM_WORLD.
 //

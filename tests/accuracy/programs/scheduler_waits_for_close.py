@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 0 is a scheduler that serves its clients by sockets until one of them says "close". Rank 1, the client, ends
 # without it. Rank 0 never arrives where the others wait.
 #

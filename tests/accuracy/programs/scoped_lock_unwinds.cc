@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 2 throws inside a section that a collective mutex guards. The destructor of the lock waits
 // for all ranks, which wait for the message of rank 2.
 //

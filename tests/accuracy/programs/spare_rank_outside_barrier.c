@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four of five ranks form a grid. A timer in the solver of the grid has a barrier of all ranks,
 // which the spare rank never reaches: it waits for the result. The barrier is on the wrong
 // communicator.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The second of two spawned processes has no work and ends without the result for which rank 0 of
 // the parents waits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stagnation test uses the norm of the local part. Rank 2 stops its iteration first, while its
 // neighbours in the grid of processes wait for its halo.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 alone repeats a step whose time step was too large, with all of its collectives. The
 // others go on to the output.
 //

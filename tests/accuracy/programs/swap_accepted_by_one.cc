@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each replica decides by its own random numbers whether it swaps with its partner. Rank 2 accepts
 // and waits for the coordinates of rank 3, which rejected and went on. Neither of the two can be
 // shown to be right.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each round of communication takes the next tag, up to the largest int, which is more than
 // MPI_TAG_UB.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each rank receives with its own rank in the tag instead of the sender's.
 //
 // report: IPPL-framework/ippl#90

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tag has the refinement level of the sender's grid. Rank 1 refines alone after the fifth step,
 // and from then on sends with another tag than its neighbors expect.
 //

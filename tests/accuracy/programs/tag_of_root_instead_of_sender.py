@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 0 receives the metadata of each process with a tag made of its own rank instead of the sender's.
 #
 # report: firedrakeproject/gusto#373

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 throws in the solver. On its way out, the destructor of the timer gathers statistics of
 // all ranks, while the others are in the solver's MPI_Allreduce.
 //

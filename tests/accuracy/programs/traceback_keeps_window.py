@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Rank 1 keeps a caught exception, whose traceback keeps the frame and with it the window alive. The others drop the
 # window and wait in its collective free.
 #

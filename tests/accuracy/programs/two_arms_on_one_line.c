@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Both arms of a condition on one line call another collective.
 //
 // job: ranks=3 outcome=hung

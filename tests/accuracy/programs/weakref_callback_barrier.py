@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A cache closes what it evicts by a weakref callback, which has a barrier. On rank 2 the cache is smaller, so that the
 # callback runs between two reductions of the others.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A weighted graph of a partition: rank 3 drops neighbours with a small weight from its sources,
 // and rank 1 does not drop them from its destinations, so it sends rank 3 a block that is never
 // received.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each well has a communicator, and the wells are tested in the order of an unordered map. Rank 2
 // read them from a restart file and inserted them in another order: it tests the second well first.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 has a third chunk, and makes one MPI_Win_fence more where the others call MPI_Win_free.
 //
 // report: IAS-Astrophysics/athenak#404

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A master takes one result of each worker in a round, from any of them. In the last round worker 2
 // filtered all of its samples and sent none.
 //

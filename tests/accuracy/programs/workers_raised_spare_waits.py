@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Ranks 0-2 raise in fit_bundle(), catch it in main(), have skipped the Barrier of run() and are in gather. Rank 3, a
 # spare rank, waits in the Barrier and did nothing wrong.
 #

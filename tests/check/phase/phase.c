@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls each function of rollcall.h. Passes texts to rollcall_phase() before MPI_Init, and after
  * it: phase [TEXT]. With "hang", rank 0 then waits for the others, which have left. Without mpi.h,
  * which is not C89. */

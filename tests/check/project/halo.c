@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // halo all: a barrier on every rank; halo some: rank 0 skips it; halo ring: sends around a ring.
 #include <mpi.h>
 #include <string.h>

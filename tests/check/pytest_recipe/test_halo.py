@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipe of docs/ci.md: each rank runs pytest on the same tests, which communicate with each other."""
 
 from mpi4py import MPI

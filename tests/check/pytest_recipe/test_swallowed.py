@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A test raises on one rank before a collective. pytest holds the exception, and the rank goes on with the next test."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The case that the recipe finds: only some ranks continue a test, so that the others hang."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the agent with a fake transport and fake rings, without MPI, gRPC and additional threads.
 #include "collector/agent/agent.h"
 

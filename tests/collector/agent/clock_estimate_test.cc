@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/agent/clock_estimate.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's connection, on a server that ends it.
 #include "collector/agent/grpc_transport.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/agent/live_stacks.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/agent/poll_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An aggregator between a fake collector and agents that connect by gRPC.
 #include "collector/aggregate/aggregating_transport.h"
 

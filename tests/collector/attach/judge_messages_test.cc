@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs in which ranks wait for messages, or for windows, as `rollcall attach` sees them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

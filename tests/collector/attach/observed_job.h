@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs as `rollcall attach` sees them, written in a few lines: a rank's stack, innermost first.
 //
 //   ObservedJob job(4);

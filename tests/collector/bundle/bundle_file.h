@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles for tests, including invalid ones: a compressed tar archive of arbitrary entries.
 #ifndef ROLLCALL_TESTS_COLLECTOR_BUNDLE_BUNDLE_FILE_H_
 #define ROLLCALL_TESTS_COLLECTOR_BUNDLE_BUNDLE_FILE_H_

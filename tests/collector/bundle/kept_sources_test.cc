@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kept lines give the same excerpts as the files they were taken from.
 #include "collector/bundle/kept_sources.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles that are damaged or malicious, and files that are not bundles.
 #include "collector/bundle/reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The baseline as text, and which findings count.
 #include "collector/check/policy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle gives the same verdict as the directory, on any machine.
 #include "collector/collect/collect.h"
 

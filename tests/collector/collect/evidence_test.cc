@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bundle of what agents sent gives the verdict of the nodes' directories.
 #include "collector/collect/evidence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Core files in memory, written in a few lines:
 //
 //   CoreBuilder core;

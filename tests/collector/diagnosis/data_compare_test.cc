@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where two buffers differ, by the sums of their words alone.
 #include "collector/diagnosis/detectors/data_compare.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How reliable a verdict is if the input is incomplete: every case of tests/golden/verdicts/ with
 // degraded input. Tests of the importers cover files that are damaged or present twice
 // (tests/collector/import/).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/diagnosis.md follows one trace to its verdict. Each block that the page shows is made again
 // and compared:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Six hundred correct programs, each diagnosed after its end and at moments when a rank is only
 // slow. No finding is allowed. A failure prints the seed and the trace, which can be kept as a case
 // in tests/golden/verdicts/.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Correct programs that look wrong, generated from a seed: ranks that skip calls on communicators
 // of which they are not members, counts that may differ, messages to MPI_PROC_NULL, and other
 // patterns that have misled tools. A program is a list of patterns in a global order that every

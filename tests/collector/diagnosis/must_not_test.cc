@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors of similar tools, one test for each item of "Wrong conclusions that tests exclude" in
 // docs/verdicts/README.md: a trace that misleads such tools, and the correct report.
 // tests/README.md lists the other cases of each item. A test's name completes "a tool must not

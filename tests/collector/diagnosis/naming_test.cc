@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of a finding: how much is known about the cause, and what remains undecided.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

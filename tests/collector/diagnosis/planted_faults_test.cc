@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small versions of the jobs of tests/bench/ring_scale_bench.cc: each planted fault is written as
 // rings, loaded and diagnosed. No time is measured here.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every case of tests/golden/verdicts/: see verdict_case.h.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

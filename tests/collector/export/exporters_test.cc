@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every exporter on traces as text: the export of tests/golden/exports/NAME.trace is compared with
 // NAME.KIND. With ROLLCALL_UPDATE_GOLDEN=1 the files are written first; review the difference.
 #include <gmock/gmock.h>

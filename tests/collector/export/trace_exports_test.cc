@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exporters of traces, checked as their readers interpret the output.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operations on devices a trace shows as open, derived from the marks in the rings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations on devices, one line per rank: "A1 B1" calls collective 1 on A, then collective 1 on
 // B, on one stream; brackets enclose a group; ">2" sends to rank 2, "<2" receives from it; "/"
 // continues on another stream.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the rings that a test has made, as snapshots or as a trace.
 #ifndef ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_
 #define ROLLCALL_TESTS_COLLECTOR_IMPORT_READ_RINGS_H_

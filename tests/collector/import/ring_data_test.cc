@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of collectives: from the ring file to the trace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

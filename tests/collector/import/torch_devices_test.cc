@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Process groups of torch.distributed on NCCL: what the rings of PyTorch's calls, with NCCL's calls
 // inside them, become in a trace.
 #include <gmock/gmock.h>

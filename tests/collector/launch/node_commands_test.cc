@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/launch/node_commands.h"
 
 #include <gmock/gmock.h>

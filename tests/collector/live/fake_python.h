@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a process with a Python interpreter, constructed for damage that real interpreters
 // do not have.
 #ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_FAKE_PYTHON_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Children with one behaviour each, for tests that examine processes from outside.
 #ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_LIVE_CHILD_H_
 #define ROLLCALL_TESTS_COLLECTOR_LIVE_LIVE_CHILD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables and digests of Python frames, from real interpreters and from constructed memory.
 #include "collector/live/python_locals.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The installed Python interpreters, and scripts that run under them until they block.
 #ifndef ROLLCALL_TESTS_COLLECTOR_LIVE_PYTHON_SCRIPT_H_
 #define ROLLCALL_TESTS_COLLECTOR_LIVE_PYTHON_SCRIPT_H_

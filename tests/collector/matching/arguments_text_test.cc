@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of a call as text in a report.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a report page (report/src/data.ts), of traces as text.
 #include "collector/page/page.h"
 

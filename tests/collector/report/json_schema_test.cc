@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validates reports of all golden traces against docs/verdict.schema.json with python3-jsonschema.
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output of `rollcall show` for traces written as text.
 #include "collector/report/show.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/report/stack_tree.h"
 
 #include <gmock/gmock.h>

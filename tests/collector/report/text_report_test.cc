@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The complete report as users see it. Source excerpts are made up here.
 #include "collector/report/text_report.h"
 

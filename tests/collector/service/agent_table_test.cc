@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/service/agent_table.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fake agent for tests of the monitor: its link, its messages, and the rings of its ranks.
 #ifndef ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_
 #define ROLLCALL_TESTS_COLLECTOR_SERVICE_FAKE_AGENT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which connections and messages the port accepts.
 #include "collector/service/grpc_server.h"
 

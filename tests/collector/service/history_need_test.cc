@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the verdict from the requested records with the verdict from all records.
 #include "collector/service/history_need.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A v-collective of so many ranks that the collector fetches their counts only if it needs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the monitor collects for a bundle.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The monitor with fake agents.
 #include "collector/service/monitor.h"
 

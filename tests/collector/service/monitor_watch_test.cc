@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the monitor tells watchers, and what it asks agents for because of their questions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

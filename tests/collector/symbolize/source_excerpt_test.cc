@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/symbolize/source_excerpt.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real programs, compiled here by the system's compilers, print the addresses of their calls. The
 // symbolizer must find the lines that have marker comments in the sources.
 #include "collector/symbolize/symbolizer.h"

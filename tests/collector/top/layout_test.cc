@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A state as protobuf text, and the screen that it gives.
 #include "collector/top/layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls from inside MPI calls are the user's own where the user's callbacks make them: in an error
    handler, and in an attribute's delete function during MPI_Finalize. */
 #include "isolation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A thread is cancelled inside an MPI call: the C library unwinds through it, and runs what the
  * thread pushed. */
 #include <pthread.h>

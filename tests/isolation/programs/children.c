@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Children of every sort, which must not write into their parent's record. */
 #define _GNU_SOURCE
 #include <spawn.h>

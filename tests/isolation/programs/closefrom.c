@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* closefrom(3), then a file of the user's gets the numbers that others had open before: nothing but
    the user's bytes may end up in it, whatever is recorded from here on. */
 #define _GNU_SOURCE

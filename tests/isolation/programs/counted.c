@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For a PMPI tool to count. */
 #include "isolation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A PMPI tool, linked or preloaded: counts what passes, and tells at the end. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built as libcuda.so.1, and with AMD as libhsa-runtime64.so.1 and libamdhip64.so.6, and preloaded
    behind librollcall.so: a driver of a device, and an MPI library that takes pointers to its
    memory. The memory cannot be read, as a device's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes pointers to the memory of a device to MPI, as an MPI library that knows the device allows:
    whoever reads it, crashes. With "later", the driver is loaded after the first calls. */
 #include "device_memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that only a device can read. */
 #ifndef ROLLCALL_TESTS_ISOLATION_PROGRAMS_DEVICE_MEMORY_H_
 #define ROLLCALL_TESTS_ISOLATION_PROGRAMS_DEVICE_MEMORY_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library goes and another one comes to its address, with other frames at the same offsets. */
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens MPI plugins with RTLD_LOCAL: the MPI library never gets into the global scope. Two plugins
    of different MPI libraries take turns, as in a Python that imports extensions of both. */
 #include <dlfcn.h>

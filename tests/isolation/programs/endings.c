@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a process leaves, by the first argument; the code must stay what it is. */
 #include <signal.h>
 #include <unistd.h>

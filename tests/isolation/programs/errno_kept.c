@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* errno after an MPI call is what the MPI library leaves there: tools that make system calls of
    their own must put it back, also at the first sight of a call path and in a new thread. */
 #include <errno.h>

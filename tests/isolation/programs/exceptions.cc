@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C++ exceptions pass through MPI calls and are caught, and are unwound by the program's own
 // unwinder: a preloaded library that brings another one takes all exceptions over (libunwind
 // exports _Unwind_*).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exit() inside an atexit handler, while exit() runs: undefined by C, defined by glibc (the rest of
    the handlers runs, the last code counts), and met in the wild. */
 #include "isolation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory fills up to the last byte while the job runs: what is mapped stays usable. argv[1]:
  * the directory. */
 #include <fcntl.h>

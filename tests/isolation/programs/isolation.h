@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the programs of this directory share. Each does one thing that an injected library could
    break, and prints what it saw; it must print and return the same with and without the library. */
 #ifndef ROLLCALL_TESTS_HARMS_ISOLATION_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a Python extension is: a library linked with MPI, opened by a program that is not. */
 #include "isolation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* longjmp out of an error handler leaves MPI calls without their return: what comes after still
  * counts. */
 #include <setjmp.h>

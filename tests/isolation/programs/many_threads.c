@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* More threads at once than there is room for in any table: 200 that all wait until each has
  * called. */
 #include <pthread.h>

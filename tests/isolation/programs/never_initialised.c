@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linked with MPI, as helpers of a package are, and never initialises it. */
 #include "isolation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job without a peculiarity, for peculiar surroundings: [BARRIERS on MPI_COMM_WORLD]. */
 #include "isolation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MPI called from stacks that are not the thread's: a coroutine's, and a signal handler's alternate
  * one. */
 #include <signal.h>

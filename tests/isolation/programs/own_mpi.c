@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Defines the MPI functions itself, as a program with a statically linked MPI does: the preload
    cannot see them, and must not get between. */
 #include <stdio.h>

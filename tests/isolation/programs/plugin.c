@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built twice with different frames, PLUGIN 1 and 2: calls back through a frame of its own. */
 #include <string.h>
 

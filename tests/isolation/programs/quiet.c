@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts what the recorder does besides recording: system calls and allocations made by
    librollcall.so. After every call path was seen once there must be none. With "first" it counts
    from the first call on, where there must be some, or else the counting is broken.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A storm of signals whose handler calls MPI, too. Not legal for an MPI program, and yet done
    (profilers, check-points on SIGUSR1): what it does to the program must not get worse, and what is
    recorded must not be false. */

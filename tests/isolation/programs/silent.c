@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints nothing at all. */
 #include "isolation.h"
 

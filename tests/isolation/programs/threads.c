@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MPI_THREAD_MULTIPLE: four threads that stay, then 150 that call once and end, some on the
  * smallest stacks. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Not an MPI program: probes weakly for MPI, as libraries with optional MPI support do. A preloaded
    library that defined MPI_Initialized would make it believe that there is one. With an argument it
    believes it anyway. */

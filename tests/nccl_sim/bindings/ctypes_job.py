@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives NCCL through ctypes by the library's full path, like vLLM's pynccl: argv is the path of
 libnccl, the path of libcudart, and --fault, with which the last rank omits the second reduction."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads NCCL by itself and asks dlsym for each function, as JAX and XGBoost do: argv[1] is the
 // library, argv[2] its CUDA; "deep" as argv[3] loads it with RTLD_DEEPBIND. One reduction among all
 // ranks.

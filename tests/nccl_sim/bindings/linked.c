@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linked with NCCL, and calls both names of a function, and one that calls another inside the
 // library.
 #include "tests/faults/nccl/nccl_fault.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads the plugin argv[1] with RTLD_LOCAL and runs it.
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linked with NCCL, and loaded by local.c as Python loads an extension: nobody else sees its
 // library. It splits its communicator, too: rank and size of the new one are asked of the library
 // that it has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device of rank 1 stops inside a reduction that all others come out of, and no host waits for
 // its device in a call: NCCL's kernel events tell.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repeats a sample of the comparisons of tests/oracle/run --of data as a test.
 #include <gtest/gtest.h>
 

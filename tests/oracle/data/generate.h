@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates programs whose collectives carry data: those of the other oracle, with further steps,
 // and with one fault in the data of one rank, or none.
 #ifndef ROLLCALL_TESTS_ORACLE_DATA_GENERATE_H_

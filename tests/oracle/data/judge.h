@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the findings about the data of a run with the fault that was planted in it.
 #ifndef ROLLCALL_TESTS_ORACLE_DATA_JUDGE_H_
 #define ROLLCALL_TESTS_ORACLE_DATA_JUDGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a run: what each rank passes to each collective and gets from it, by the rules of
 // MPI, and what the shim would have recorded of it.
 #ifndef ROLLCALL_TESTS_ORACLE_DATA_RUN_DATA_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests each rule of device/machine.h with a short program, tests that the order of steps does not
 // change the result, and repeats a sample of the comparisons with the diagnosis engine that
 // tests/oracle/run makes.

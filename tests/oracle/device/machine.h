@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates the execution of a program (program.h) by NCCL and CUDA step by step, with only their
 // rules. It deliberately shares no code with the diagnosis engine.
 //

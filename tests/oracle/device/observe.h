@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program once, with a random order of steps and a library that decides at random, and
 // builds the trace that the ring importer would build of such a job: the calls of the hosts, the
 // recorded progress of each device, and the rest as determined by collector/import/device_work.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small NCCL programs as data: straight-line code for the hosts of 2 to 5 ranks, each with a device
 // that runs what its host enqueues (machine.h).
 //

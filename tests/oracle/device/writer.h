@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes correct NCCL programs: a list of steps that every rank takes in the same order. No step
 // waits for a later one, so no program can deadlock with any assignment of streams.
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_WRITER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the code by which neighbors exchange data in each round of a loop.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_EXCHANGE_H_
 #define ROLLCALL_TESTS_ORACLE_LOOPS_EXCHANGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shortens the text of a trace: what is repeated is written once.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_FOLD_H_
 #define ROLLCALL_TESTS_ORACLE_LOOPS_FOLD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates larger programs without wildcards (program.h), correct ones and with a planted fault,
 // whose culprits are therefore known.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_GENERATE_H_

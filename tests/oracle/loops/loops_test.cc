@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests each rule of loops/machine.h with a short program, what is executed of a source, that the
 // speed of ranks does not change the result, and repeats a sample of the comparisons with the
 // diagnosis engine that tests/oracle/run makes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executes a program (program.h) by the rules of MPI 4.0 that tests/oracle/machine.h cites, without
 // wildcards: 3.4 (standard sends), 3.5 (the n-th send to a peer with a tag matches its n-th
 // receive), 3.7 and 3.9 (requests), 6.1 (what a collective waits for), 8.6 (neighborhoods), 11.2.2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides which ranks deviate, where and when, and inserts the code that makes them deviate while
 // the writer writes a program.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_PLANTER_H_

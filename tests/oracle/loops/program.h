@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Larger MPI programs without wildcards, as their source code: functions, loops, conditions and
 // calls. Their execution does not depend on the schedule, so one run shows who is stuck.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each rank of a program executes: its calls in their order, with their call paths.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_UNROLL_H_
 #define ROLLCALL_TESTS_ORACLE_LOOPS_UNROLL_H_

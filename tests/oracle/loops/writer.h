@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes programs as users write them: a setup, one to three phases with loops, halos and
 // collectives in helper functions, and calls of all ranks between them.
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_WRITER_H_

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the offsets of proto/python_layout.h as the headers of one Python say, one `field value` a
    line. Compiled by python_layout_test.cc against the headers of each interpreter that is
    installed. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the parameters in proto/functions.def and the constants in shim/library.cc with one
 // vendor's mpi.h.
 //

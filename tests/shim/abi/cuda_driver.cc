@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares shim/nccl/driver.h with a real cuda.h: for each function, the name that the macro of
 // cuda.h expands to, the number of parameters, and the size of each.
 #include <cuda.h>

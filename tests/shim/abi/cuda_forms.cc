@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares proto/cuda_forms.def with CUDA's headers: the names of the functions if each thread has
 // its own default stream.
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define VENDOR_FLAVOR ::rollcall::ring::Flavor::kMpich
 #include "tests/shim/abi/abi_check.h"
 

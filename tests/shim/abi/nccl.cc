@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares proto/nccl_functions.def and shim/nccl/roles.h with a real nccl.h: for each function
 // that this version declares, the number of parameters, and the size and register class of each.
 // CMake generates nccl_declared.h with a macro IF_DECLARED_X(...) for each name of the table. It

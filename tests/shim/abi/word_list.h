@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ROLLCALL_ROLES(a, b, …) expands to roles::a, roles::b, … for up to 16 words.
 #ifndef ROLLCALL_TESTS_SHIM_ABI_WORD_LIST_H_
 #define ROLLCALL_TESTS_SHIM_ABI_WORD_LIST_H_

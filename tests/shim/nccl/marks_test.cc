@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests completion marks with a fake driver of a few functions and a ring that is a struct.
 // The state under test is global and can be disabled only once, so each test runs in its own child
 // process.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the offsets of NCCL's profiler interface on x86-64 and AArch64 against its headers:
 // profiler_v1.h to _v7.h in src/include/plugin/profiler (NCCL 2.31), where the union of every
 // descriptor begins at offset 24. The test is that this file compiles.

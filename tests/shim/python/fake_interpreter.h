@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creates frames, code objects and strings in memory in the layout of a given interpreter.
 #ifndef ROLLCALL_TESTS_SHIM_PYTHON_FAKE_INTERPRETER_H_
 #define ROLLCALL_TESTS_SHIM_PYTHON_FAKE_INTERPRETER_H_

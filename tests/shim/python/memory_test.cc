@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the check for readable memory: it asks the kernel once per page and never causes a fault.
 #include "shim/python/memory.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the walk over Python frames with fake interpreters of every layout; tests/python uses real
 // interpreters.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts messages into tables in memory. The code under test finds entries by maps that are never
 // emptied, so all tests share the tables, and each uses communicators of its own.
 #include "shim/channels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the checkpoints of a communicator with a simple implementation of the definition in
 // ring_format.h.
 #include <atomic>

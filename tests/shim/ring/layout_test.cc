@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the division of a ring file for every size that it can have, and its creation in a
 // temporary directory.
 #include <fcntl.h>

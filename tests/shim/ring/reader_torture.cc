@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the collector's reader with a real ring file whose writers are killed: four threads of
 // another process record through the shim's thread logs, and the reader takes snapshots during and
 // after their life. Each record that it returns must equal the function of its index that was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the consistency of a ring under the worst conditions: four threads of another process fill
 // their rings repeatedly and are killed at a random moment, while a reader reads through pread().
 // A record that is whole by the protocol of ring_format.h must be whole: every word of it must

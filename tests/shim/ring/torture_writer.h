@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The writer of the ring torture tests: a process whose threads fill rings with records that are
 // functions of their index until it is killed.
 #ifndef ROLLCALL_TESTS_SHIM_RING_TORTURE_WRITER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the stack walker with libunwind on real stacks, and tests how stacks end.
 #include <alloca.h>
 #include <gtest/gtest.h>

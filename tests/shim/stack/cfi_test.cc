@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the rules read from .eh_frame are those of the directives, and that damaged tables are
 // read only within their bounds.
 #include "shim/stack/cfi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library is unloaded and another one is loaded at the same address: libunwind 1.6.2 crashed
 // then, whether or not its cache was flushed. The two libraries differ only in the size of one
 // frame, so each address of the first is an address of the second with another rule.

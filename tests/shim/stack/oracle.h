@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference for the stack walker: libunwind, which is loaded as late and as privately as the
 // shim would have to load it.
 #ifndef ROLLCALL_TESTS_SHIM_STACK_ORACLE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the stack walker has no side effects on the process of the user.
 #include <fcntl.h>
 #include <gtest/gtest.h>

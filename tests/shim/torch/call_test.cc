@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records of c10d's calls, without PyTorch: functions that call what the wrappers call, with
 // addresses for backends and Works. Each test records into a ring of its own, in a child process.
 #include "shim/torch/call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names and identities of process groups, from the prefixes of stores that exist only as addresses.
 #include "shim/torch/groups.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is read of PyTorch's objects, from memory that is laid out as 1.13 does. Without PyTorch,
 // the C interface of later versions is not there: what only that can read is unknown.
 #include "shim/torch/layout.h"

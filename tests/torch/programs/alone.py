@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch without a process group: also with torch.distributed imported, and with workers.
 import torch
 import torch.distributed as dist

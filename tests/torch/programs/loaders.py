@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A rank that trains from a DataLoader whose workers are forked while a process group exists, and use torch themselves.
 import torch
 import torch.distributed as dist

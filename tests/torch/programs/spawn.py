@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The ranks are processes that torch.multiprocessing starts, and meet at a file: two jobs, one after the other. Those
 # that are forked end by _exit(0).
 #

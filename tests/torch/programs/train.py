@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # DistributedDataParallel on the CPU: prints the loss to the bit, and writes this rank's memory and open files at each
 # quarter.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stands in for mpi-pytest. In a job, runs the tests that are marked for its number of ranks, with a barrier behind
 each; otherwise starts a job for each test that is marked for several.
 """

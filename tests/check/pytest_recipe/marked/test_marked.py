@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests as mpi-pytest marks them; one raises on one rank before a collective."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directories of dumps: the rank and the job of each file, and the problems with unusable files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of intact, damaged and hostile dumps.
 #include "collector/import/flight_recorder/dump.h"
 

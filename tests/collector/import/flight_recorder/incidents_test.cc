@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdicts on two real incidents of 16 ranks each. Their dumps are not part of the repository.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

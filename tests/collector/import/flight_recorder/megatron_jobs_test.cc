@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdicts on generated jobs with Megatron's shapes and one planted fault each, read from
 // dumps.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes that only the dumps of two ranks together show to be wrong: totals of all_to_all, and
 // messages.
 #include <gtest/gtest.h>

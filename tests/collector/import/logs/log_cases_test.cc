@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The logs of tests/logs, and the conclusions that they allow (tests/logs/README.md).
 #include <gtest/gtest.h>
 
