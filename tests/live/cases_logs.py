@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of --log: what the job writes to files enters the verdict, and changes nothing else."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job whose rank 1 catches an exception and prints it, in a function that every rank calls.
 
 printing_job.py handle: it goes on, and the job ends well. exit, abort: it leaves, while the others wait for it. leave,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/nccl_sim/log_sim.h"
 
 #include <sys/syscall.h>

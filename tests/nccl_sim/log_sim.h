@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lines that NCCL prints with NCCL_DEBUG=INFO, as its init.cc and enqueue.cc of 2.22 write
 // them.
 #ifndef ROLLCALL_TESTS_NCCL_SIM_LOG_SIM_H_

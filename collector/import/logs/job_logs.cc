@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/import/logs/job_logs.h"
 
 #include <fmt/format.h>

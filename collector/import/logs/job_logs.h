@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The logs that a job writes while it is watched.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_JOB_LOGS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_JOB_LOGS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/import/logs/log_beside_records.h"
 
 #include <algorithm>

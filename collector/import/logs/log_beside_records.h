@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds what logs state to a trace that is made of records.
 #ifndef ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_BESIDE_RECORDS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_LOGS_LOG_BESIDE_RECORDS_H_

@@ -147,9 +147,9 @@ void MarkThoseWhoMayLackOthers(LogJob* job, Ranks* ranks, const Writer& first,
   for (Writer* writer : exited) writer->lacks_others = true;
   if (unknown->empty()) return;
   const Writer& raised = *unknown->front();
-  job->AddStatement(raised.quotes.front(),
-                    fmt::format("{} was raised; the log does not say by which rank",
-                                raised.exception->type));
+  job->AddStatement(
+      raised.quotes.front(),
+      fmt::format("{} was raised; the log does not say by which rank", raised.exception->type));
   unknown->clear();
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logs beside the records of a job that is watched: what counts, and what it may change.
 #include "collector/import/logs/job_logs.h"
 
