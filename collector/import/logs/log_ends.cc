@@ -120,7 +120,7 @@ bool ContinuedAfterEnd(const LogJob& job, const Writer& writer) {
 void EndWithNode(const LogJob& job, Writer* writer) {
   const auto node = job.failed_nodes.find(writer->host);
   if (writer->host.empty() || node == job.failed_nodes.end()) return;
-  job.AddQuote(writer, node->second, "", 0);
+  writer->quotes.push_back(node->second);
   writer->end = {};
   writer->end.how = ProcessEnd::How::kVanished;
   writer->end.with_node = true;

@@ -195,8 +195,8 @@ struct LogJob {
   bool has_tasks = false;         // tasks of srun are agents of torchrun, which start ranks
 
   std::vector<RasAnswer> ras;
-  std::optional<LogFact> store;                 // `completed` of `size` ranks came to the store
-  std::map<std::string, LogFact> failed_nodes;  // by host
+  std::optional<LogFact> store;               // `completed` of `size` ranks came to the store
+  std::map<std::string, Quote> failed_nodes;  // by host
   std::vector<LogLine> statements;
   size_t calls_kept = 0;
 

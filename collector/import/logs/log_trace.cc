@@ -149,7 +149,9 @@ void LogTraceBuilder::Add(const LogFact& stated) {
         job_.ended = job_.Now(fact);
       break;
     case Says::kNode:
-      if (job_.failed_nodes.size() < kMaxNodes) job_.failed_nodes.emplace(fact.host, fact);
+      if (job_.failed_nodes.size() < kMaxNodes) {
+        job_.failed_nodes.emplace(fact.host, job_.QuoteOf(fact, "", 0));
+      }
       job_.AddStatement(
           fact,
           fmt::format("the node {} failed; the log does not say which ranks ran there", fact.host));
