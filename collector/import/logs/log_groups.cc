@@ -270,6 +270,7 @@ void AddLacking(LogJob* job, const LogFact& fact) {
   waits.number = 1;
   waits.ranks.clear();
   waits.group = kMonitoredBarrier;
+  waits.duration_ms = -1;  // the whole of its time limit, however short
   if (waits.rank < 0) waits.rank = std::max(fact.group_rank, 0);
   AddWait(job, job->WriterOf(waits), waits);
   for (const int32_t rank : fact.ranks) {
