@@ -355,6 +355,8 @@ Format Recognize(ByteSource& source) {
   if (got >= 2 && text[0] == '}' && (text[1] == 'q' || text[1] == '(')) return Format::kPickle;
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return Format::kNone;
+  // What ncclras prints is read as a log.
+  if (text.find("\"communicators_count\"") != std::string_view::npos) return Format::kNone;
   for (const std::string_view key : {"\"pg_config\"", "\"pg_status\"", "\"entries\"",
                                      "\"nccl_version\"", "\"comm_lib_version\""}) {
     if (text.find(key) != std::string_view::npos) return Format::kJson;

@@ -32,7 +32,9 @@ enum class Says : uint8_t {
   kErrorClass,  // of class `message`
   kNeedsId,     // it waits in the set-up of a communicator for the first of `ranks`
   kStore,       // it waits until `size` ranks come to the store; `completed` have
-  kRas,  // RAS: `many` of the ranks of a communicator, or `ranks`, launched `number` operations
+  kRas,      // RAS: `many` of the ranks of a communicator, or `ranks`, launched `number` operations
+  kRasJson,  // RAS as JSON: an answer with `many` communicators begins, `exit` ranks are missing, a
+             // rank begins, or it launched `number` operations
   kStatement,    // `message`, which stops the job
   kPassed,       // a test suite, which may run jobs that fail, passed
   kRestarted,    // a launcher starts all ranks again

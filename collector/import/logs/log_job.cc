@@ -119,6 +119,7 @@ void LogJob::Restart() {
   statements.clear();
   store.reset();
   ras.clear();
+  ras_json.clear();
   failed_nodes.clear();
   worker = mpi_error = mpi_abort = {};
   in_worker = false;

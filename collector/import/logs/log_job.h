@@ -147,6 +147,11 @@ struct RasAnswer {
   std::string operation;
   std::vector<RasClass> classes;
 };
+// An answer as JSON: by rank, the number of operations of each kind, and the line that states it.
+struct RasJsonAnswer {
+  bool whole = false;  // one communicator, and no rank is missing
+  std::vector<std::map<std::string, std::pair<int64_t, Quote>>> ranks;
+};
 
 // Not thread-safe. Functions throw std::bad_alloc only.
 struct LogJob {
@@ -195,6 +200,7 @@ struct LogJob {
   bool has_tasks = false;         // tasks of srun are agents of torchrun, which start ranks
 
   std::vector<RasAnswer> ras;
+  std::vector<RasJsonAnswer> ras_json;        // the last two
   std::optional<LogFact> store;               // `completed` of `size` ranks came to the store
   std::map<std::string, Quote> failed_nodes;  // by host
   std::vector<LogLine> statements;

@@ -4,19 +4,61 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace rollcall::logs {
-
 namespace {
 
 constexpr size_t kMaxAnswers = 1000;
 constexpr size_t kMaxClasses = 1000;
 constexpr int64_t kMaxRanksOfRas = 1 << 13;
 
+// The kind of operation whose numbers differ between ranks, if there is one such kind.
+RasAnswer AnswerOf(const RasJsonAnswer& json) {
+  RasAnswer answer;
+  if (!json.whole || json.ranks.empty()) return answer;
+  for (const auto& [operation, first] : json.ranks.front()) {
+    std::map<int64_t, RasClass> by_number;
+    for (size_t rank = 0; rank < json.ranks.size(); ++rank) {
+      const auto count = json.ranks[rank].find(operation);
+      if (count == json.ranks[rank].end()) return {};
+      RasClass& same = by_number[count->second.first];
+      same.number = count->second.first;
+      same.ranks.push_back(static_cast<int32_t>(rank));
+      same.many = static_cast<int64_t>(same.ranks.size());
+      same.quote = count->second.second;
+    }
+    if (by_number.size() < 2) continue;
+    if (!answer.operation.empty()) return {};
+    answer.operation = operation;
+    for (auto& [number, same] : by_number) answer.classes.push_back(std::move(same));
+  }
+  return answer;
+}
+
 }  // namespace
+
+void AddRasJson(LogJob* job, const LogFact& fact) {
+  std::vector<RasJsonAnswer>& answers = job->ras_json;
+  if (fact.many >= 0) {
+    if (answers.size() == 2) answers.erase(answers.begin());
+    answers.emplace_back().whole = fact.many == 1;
+    return;
+  }
+  if (answers.empty()) return;
+  RasJsonAnswer& answer = answers.back();
+  if (fact.exit >= 0) {
+    answer.whole &= fact.exit == 0;
+  } else if (fact.operation.empty()) {
+    answer.whole &= answer.ranks.size() < static_cast<size_t>(kMaxRanksOfRas);
+    if (answer.whole) answer.ranks.emplace_back();
+  } else if (!answer.ranks.empty()) {
+    answer.ranks.back()[fact.operation] = {fact.number, job->QuoteOf(fact, "", 0)};
+  }
+}
 
 void AddRas(LogJob* job, const LogFact& fact) {
   if (!fact.operation.empty()) {
@@ -43,6 +85,7 @@ void AddRas(LogJob* job, const LogFact& fact) {
 // Counts differ by one now and then in a job that moves: they are positions only if they are the
 // same in two answers. Of two classes, the one whose ranks are listed may be ahead or behind.
 void TakeRas(LogJob* job) {
+  for (const RasJsonAnswer& answer : job->ras_json) job->ras.push_back(AnswerOf(answer));
   if (job->ras.size() < 2) return;
   const RasAnswer& last = job->ras.back();
   const RasAnswer& before = job->ras[job->ras.size() - 2];

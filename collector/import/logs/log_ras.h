@@ -9,6 +9,8 @@ namespace rollcall::logs {
 
 // A line of an answer.
 void AddRas(LogJob* job, const LogFact& fact);
+// A line of an answer as JSON.
+void AddRasJson(LogJob* job, const LogFact& fact);
 // Adds positions of ranks to `job` if the last two answers agree. Once, after all lines.
 void TakeRas(LogJob* job);
 

@@ -167,6 +167,9 @@ void LogTraceBuilder::Add(const LogFact& stated) {
     case Says::kRas:
       AddRas(&job_, fact);
       break;
+    case Says::kRasJson:
+      AddRasJson(&job_, fact);
+      break;
     case Says::kStatement:
       // A rank that lost its connection to another does not say that it waits.
       if (fact.message.starts_with("NCCL error")) {
