@@ -12,15 +12,15 @@
 namespace rollcall::service {
 namespace {
 
-using Outcome = DiagnosisSchedule::Outcome;
-using Cause = DiagnosisSchedule::Cause;
 constexpr int64_t kMs = 1'000'000;
 
 const std::map<std::string, Reason> kReasons = {
     {"calm", Reason::kNone},   {"some-wait", Reason::kSomeWait}, {"all-wait", Reason::kAllWait},
     {"ended", Reason::kEnded}, {"mismatch", Reason::kMismatch},  {"stalled", Reason::kStalled}};
-const std::map<std::string, Outcome> kOutcomes = {
-    {"nothing", Outcome::kNothing}, {"pending", Outcome::kPending}, {"verdict", Outcome::kVerdict}};
+const std::map<std::string, DiagnosisSchedule::Outcome> kOutcomes = {
+    {"nothing", DiagnosisSchedule::Outcome::kNothing},
+    {"pending", DiagnosisSchedule::Outcome::kPending},
+    {"verdict", DiagnosisSchedule::Outcome::kVerdict}};
 
 // Plays a job, which is checked every 25 ms. Each line is "MS EVENT":
 //
@@ -51,7 +51,7 @@ std::string Play(const std::string& job) {
   }
   DiagnosisSchedule schedule;
   Suspicion suspicion;
-  Outcome outcome = Outcome::kNothing;
+  DiagnosisSchedule::Outcome outcome = DiagnosisSchedule::Outcome::kNothing;
   int64_t cost_ns = kMs;
   std::string diagnosed;
   auto event = events.begin();
@@ -70,10 +70,10 @@ std::string Play(const std::string& job) {
         suspicion.fingerprint = event->value.empty() ? 0 : std::stoull(event->value);
       }
     }
-    const Cause cause = schedule.Next(suspicion, asked, threshold_ns, now);
-    if (cause == Cause::kNone) continue;
+    const DiagnosisSchedule::Cause cause = schedule.Next(suspicion, asked, threshold_ns, now);
+    if (cause == DiagnosisSchedule::Cause::kNone) continue;
     diagnosed += (diagnosed.empty() ? "" : " ") + std::to_string(now / kMs) +
-                 (cause == Cause::kRequest ? "!" : "");
+                 (cause == DiagnosisSchedule::Cause::kRequest ? "!" : "");
     schedule.TakeWithdrawal();
     schedule.Ran(suspicion, outcome, now, now + cost_ns);
   }
