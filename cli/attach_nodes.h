@@ -22,9 +22,9 @@ class AttachNodes {
   // until `parser` has parsed.
   void AddOptions(ArgumentParser* parser);
 
-  // Whether ranks on other nodes are requested.
+  // True if the command line requests ranks on other nodes.
   bool wanted() const { return !IsNode() && (!hosts_.empty() || slurm_job_ != 0); }
-  // Whether another rollcall started this process on a node, to answer it.
+  // True if this process runs on a node and answers the rollcall that started it.
   bool IsNode() const { return !node_.empty(); }
   // On a node: whether only the ranks' records are requested.
   bool WantsRecords() const { return records_; }

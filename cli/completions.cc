@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "cli/command_texts.h"
+#include "collector/launch/node_commands.h"
 
 namespace rollcall {
 namespace {
@@ -9,12 +10,7 @@ namespace {
 using Commands = std::vector<NamedCommandText>;
 
 std::string Joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string joined;
-  for (const std::string& word : words) {
-    if (!joined.empty()) joined += separator;
-    joined += word;
-  }
-  return joined;
+  return fmt::format("{}", fmt::join(words, separator));
 }
 
 // The first line, with a backslash before each character of `special`.
@@ -27,12 +23,7 @@ std::string Escaped(std::string_view text, std::string_view special) {
   return escaped;
 }
 
-// In single quotes, for a POSIX shell. It ends the quotes around each quote of the text.
-std::string ShellQuoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
+std::string Quoted(const std::string& text) { return QuotedForShell({text}); }
 
 std::string NamesOf(const Commands& commands) {
   std::string names;
@@ -59,7 +50,7 @@ std::string OptionsOf(const NamedCommandText& command) {
 // The words that complete an option's value; file names are what bash completes by default.
 std::string BashAction(const OptionText& option) {
   if (!option.offered.empty()) {
-    return fmt::format("words={}", ShellQuoted(Joined(option.offered, " ")));
+    return fmt::format("words={}", Quoted(Joined(option.offered, " ")));
   }
   if (option.is_directory) return "kind='directory'";
   return option.is_file ? "kind='file'" : "kind='other'";
@@ -67,7 +58,7 @@ std::string BashAction(const OptionText& option) {
 
 std::string BashOptions(const NamedCommandText& command) {
   std::string text =
-      fmt::format("    {})\n      options={}\n", command.name, ShellQuoted(OptionsOf(command)));
+      fmt::format("    {})\n      options={}\n", command.name, Quoted(OptionsOf(command)));
   std::string cases;
   for (const OptionText& option : command.text.options) {
     if (option.IsPositional() || option.value.empty()) continue;
@@ -142,8 +133,8 @@ std::string ZshOption(const OptionText& option) {
   const std::string help = Escaped(option.help, "[]:\\");
   const std::string value = Escaped(option.value, ":\\");
   if (option.IsPositional()) {
-    return ShellQuoted(fmt::format("{}:{}:{}", option.is_list ? "*" : "", option.names.front(),
-                                   ZshAction(option)));
+    return Quoted(fmt::format("{}:{}:{}", option.is_list ? "*" : "", option.names.front(),
+                              ZshAction(option)));
   }
   std::string specification;
   for (const std::string& name : option.names) {
@@ -153,7 +144,7 @@ std::string ZshOption(const OptionText& option) {
     one += fmt::format("[{}]", help);
     if (!option.value.empty()) one += fmt::format(":{}:{}", value, ZshAction(option));
     if (!specification.empty()) specification += " ";
-    specification += ShellQuoted(one);
+    specification += Quoted(one);
   }
   return specification;
 }
@@ -162,8 +153,8 @@ std::string Zsh(const Commands& commands) {
   std::string list;
   std::string cases;
   for (const NamedCommandText& command : commands) {
-    list += fmt::format("    {}\n", ShellQuoted(fmt::format("{}:{}", command.name,
-                                                            Escaped(command.summary, ":\\"))));
+    list += fmt::format(
+        "    {}\n", Quoted(fmt::format("{}:{}", command.name, Escaped(command.summary, ":\\"))));
     cases += fmt::format("    {})\n      _arguments -s -S", command.name);
     for (const OptionText& option : command.text.options) {
       if (option.IsPositional() && command.text.runs_program) continue;

@@ -61,10 +61,10 @@ class UnrecordedJob {
   // "4 ranks of torchrun (PyTorch 1.13): they made no call that rollcall records"; empty if no rank
   // was seen.
   std::string Text() const;
-  // Whether all ranks that were seen run PyTorch and have made no calls of MPI and NCCL, which they
-  // would have recorded.
+  // True if all ranks that were seen run PyTorch and have made no calls of MPI and NCCL. The shim
+  // would have recorded these calls.
   bool made_no_calls() const { return seen_ && seen_->made_no_calls; }
-  // Whether a report has been given and not withdrawn.
+  // True if the last report was printed and has not been withdrawn.
   bool stands_still() const { return !reported_.empty(); }
 
  private:

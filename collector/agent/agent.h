@@ -162,7 +162,7 @@ class Agent {
   // live.
   void AdoptMemoryRings();
   void SampleAll();
-  // Whether the file of the process's ring exists, but not the header yet.
+  // True if the process has created the file of the ring and has not written the header.
   static bool IsBeingMade(const Process& process);
   void SampleRingsBeingMade();
   void SampleOne(Process* process);
@@ -201,8 +201,8 @@ class Agent {
   // A hang was found: journals the state of all processes.
   void NoteVerdict(int64_t at_realtime_ns);
   void Handle(const rpc::CollectorMessage& message);
-  // Whether all ranks of the job to which `of` belongs run on this node and the agent sees their
-  // processes.
+  // True if the agent sees the processes of all ranks of the job of `of`. All of them run on this
+  // node then.
   bool SeesAllRanks(const RingSample& of) const;
   void HandleClock(const rpc::Clock& answer);
   void PumpSnapshots();

@@ -32,7 +32,7 @@ class JournalTail {
   std::string partial_;
 };
 
-// Whether the journal of the run directory shows that an agent has seen a process there.
+// True if an agent has written to the journal of the run directory that it saw a process.
 bool SawProcesses(const std::string& run_directory);
 
 }  // namespace rollcall::agent

@@ -32,8 +32,8 @@ bool Runs(const ProcessState& process) {
                      [](const ThreadState& thread) { return thread.state == RunState::kRunning; });
 }
 
-// Whether a process waits for the world outside the job. `threads` are the threads that run user
-// code.
+// Returns how a process waits for the world outside the job; empty: the process does not. `threads`
+// are the threads that run user code.
 std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const ProcessState& state,
                                            const std::vector<ThreadActivity>& threads,
                                            bool all_here) {

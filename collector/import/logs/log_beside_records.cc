@@ -71,8 +71,8 @@ void AddWriter(const LogJob& job, const Writer& writer, uint32_t p, Trace* trace
   if (!ended && !raised) return;
   for (const Quote& quote : writer.quotes) {
     if (!quote.group.empty() || !job.files[quote.file].lines_before) continue;
-    trace->log_lines.push_back(
-        {.process = p, .file = job.files[quote.file].path, .line = quote.line, .text = quote.text});
+    trace->log_lines.push_back(job.LineOf(quote));
+    trace->log_lines.back().process = p;
   }
 }
 

@@ -349,13 +349,12 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   job->last_plain_ns = std::max(job->last_plain_ns, fact.time_ns);
   const bool known = fact.rank >= 0 || fact.local_rank >= 0 || fact.pid >= 0;
   if (!known && job->last_end_ns != kNoTime) ++job->lines_after_end;
-  const auto follows = [&](const Moment& moment) {
-    return moment.order >= 0 && moment.file == job->file() && moment.line < fact.line;
-  };
   if (writer == nullptr) return;
   writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
   if (writer->ended.order >= 0) ++writer->lines_after_end;
-  if (writer->exception && follows(writer->raised)) ++writer->lines_after_exception;
+  const Moment& raised = writer->raised;
+  const bool later = raised.file == job->file() && raised.line < fact.line;
+  if (writer->exception && later) ++writer->lines_after_exception;
 }
 
 void DropConsequences(LogJob* job, Ranks* ranks) {

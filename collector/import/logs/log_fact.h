@@ -33,8 +33,8 @@ enum class Says : uint8_t {
   kNeedsId,     // it waits in the set-up of a communicator for the first of `ranks`
   kStore,       // it waits until `size` ranks come to the store; `completed` have
   kRas,      // RAS: `many` of the ranks of a communicator, or `ranks`, launched `number` operations
-  kRasJson,  // RAS as JSON: an answer with `many` communicators begins, `exit` ranks are missing, a
-             // rank begins, or it launched `number` operations
+  kRasJson,  // RAS as JSON: an answer with `many` communicators begins, `missing` ranks did not
+             // answer, a rank begins, or it launched `number` operations
   kStatement,    // `message`, which stops the job
   kPassed,       // a test suite, which may run jobs that fail, passed
   kRestarted,    // a launcher starts all ranks again
@@ -94,8 +94,9 @@ struct LogFact {
   bool listed = false;   // a launcher lists the ends of all ranks, by rank
   bool of_task = false;  // of a task of srun, which is a rank unless the task starts ranks
   bool lacks_frame =
-      false;          // Open MPI prints the line between lines of dashes, and they are absent
-  int64_t many = -1;  // so many ranks
+      false;             // Open MPI prints the line between lines of dashes, and they are absent
+  int64_t many = -1;     // so many ranks
+  int64_t missing = -1;  // ranks
   std::vector<int32_t> ranks;
   bool of_another = false;  // another rank than its writer, which may be wrong
   std::string function;

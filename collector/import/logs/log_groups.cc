@@ -55,14 +55,14 @@ bool IsOutOfStep(LogParts* parts, const std::string& name,
     most = std::max(most, number);
   }
   if (waiting.empty()) return false;
-  std::vector<int32_t> behind;
+  std::vector<int32_t> lagging;
   for (const MemberOfGroup& member : members) {
     const Position& position = *member.position;
     if (position.waits.empty() && position.enqueued >= 0 && position.enqueued < most) {
-      behind.push_back(parts->RankOf(member.process));
+      lagging.push_back(parts->RankOf(member.process));
     }
   }
-  for (const int32_t rank : behind) {
+  for (const int32_t rank : lagging) {
     const Writer* writer = parts->writers()[parts->processes()[static_cast<size_t>(rank)]];
     const auto unnamed = writer->groups.find(UnnamedGroup(rank));
     if (unnamed == writer->groups.end() || unnamed->second.waits.empty()) continue;
@@ -72,13 +72,14 @@ bool IsOutOfStep(LogParts* parts, const std::string& name,
     return true;
   }
   // One call too many on some ranks, or one too few on most.
-  const bool few_wait = behind.size() > members.size() - behind.size() && name != kMonitoredBarrier;
+  const bool few_wait =
+      lagging.size() > members.size() - lagging.size() && name != kMonitoredBarrier;
   if (waiting.begin()->first == most && !few_wait) return false;
   std::string text;
   if (few_wait) {
     text = fmt::format("{} {} in #{}, which {} {} not called", RanksPhrase(waiting[most]),
-                       Verb(waiting[most], "waits", "wait"), most, RanksPhrase(behind),
-                       Verb(behind, "has", "have"));
+                       Verb(waiting[most], "waits", "wait"), most, RanksPhrase(lagging),
+                       Verb(lagging, "has", "have"));
     waiting.clear();
   }
   for (const auto& [number, ranks] : waiting) {

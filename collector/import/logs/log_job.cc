@@ -101,15 +101,20 @@ void LogJob::AddQuote(Writer* writer, const LogFact& fact, const std::string& gr
   writer->quotes.push_back(QuoteOf(fact, group, number));
 }
 
+LogLine LogJob::LineOf(const Quote& quote) const {
+  return {.sequence = quote.number,
+          .file = files[quote.file].path,
+          .line = quote.line,
+          .text = quote.text};
+}
+
 void LogJob::AddStatement(const Quote& quote, std::string statement) {
   for (const LogLine& line : statements) {
     if (line.statement == statement) return;
   }
   if (statements.size() >= kMaxStatements) return;
-  statements.push_back({.file = files[quote.file].path,
-                        .line = quote.line,
-                        .text = quote.text,
-                        .statement = std::move(statement)});
+  statements.push_back(LineOf(quote));
+  statements.back().statement = std::move(statement);
 }
 
 // What was before is of another job: its numbers begin again.

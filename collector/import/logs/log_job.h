@@ -167,6 +167,8 @@ struct LogJob {
   // `fact` states that an operation does not complete.
   void NoteWait(const LogFact& fact);
   Quote QuoteOf(const LogFact& fact, const std::string& group, int64_t number) const;
+  // The line as the trace has it.
+  LogLine LineOf(const Quote& quote) const;
   void AddQuote(Writer* writer, const LogFact& fact, const std::string& group,
                 int64_t number) const;
   // `statement` concerns no known process.

@@ -97,11 +97,8 @@ uint32_t PathOf(const std::vector<LogFrame>& frames, Interner* interner) {
 }
 
 void LogParts::AddStatement(uint32_t process, std::string statement) {
-  const Quote& quote = writers_[process]->quotes.front();
-  LogLine line;
-  line.file = job_.files[quote.file].path;
-  line.line = quote.line;
-  line.text = quote.text;
+  LogLine line = job_.LineOf(writers_[process]->quotes.front());
+  line.sequence = 0;
   line.statement = std::move(statement);
   trace_.log_lines.insert(trace_.log_lines.begin(), std::move(line));
 }
@@ -113,8 +110,9 @@ void LogParts::AddLines() {
   }
   for (const auto& [process, quote] : quotes_) {
     const auto comm = by_name_.find(quote.group);
-    trace_.log_lines.push_back({process, comm == by_name_.end() ? kNoIndex : comm->second,
-                                quote.number, job_.files[quote.file].path, quote.line, quote.text});
+    LogLine& line = trace_.log_lines.emplace_back(job_.LineOf(quote));
+    line.process = process;
+    if (comm != by_name_.end()) line.communicator = comm->second;
   }
 }
 

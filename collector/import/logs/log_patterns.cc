@@ -375,7 +375,7 @@ const LogPatterns::Prefix& LogPatterns::PrefixOf(std::string_view before) {
   if (known != nullptr) return *known;
   known = std::make_unique<Prefix>();
   known->end = ReadPrefixes(before, &known->fact);
-  // A line of one rank may begin behind the progress bar, or in a line, of another one.
+  // A line of one rank may begin after the progress bar, or inside a line, of another rank.
   const re2::StringPiece rest(before.data() + known->end, before.size() - known->end);
   re2::StringPiece inside;
   const auto read_inside = [&](LogFact* fact) {

@@ -50,8 +50,8 @@ void AddRasJson(LogJob* job, const LogFact& fact) {
   }
   if (answers.empty()) return;
   RasJsonAnswer& answer = answers.back();
-  if (fact.exit >= 0) {
-    answer.whole &= fact.exit == 0;
+  if (fact.missing >= 0) {
+    answer.whole &= fact.missing == 0;
   } else if (fact.operation.empty()) {
     answer.whole &= answer.ranks.size() < static_cast<size_t>(kMaxRanksOfRas);
     if (answer.whole) answer.ranks.emplace_back();
@@ -83,7 +83,7 @@ void AddRas(LogJob* job, const LogFact& fact) {
 }
 
 // Counts differ by one now and then in a job that moves: they are positions only if they are the
-// same in two answers. Of two classes, the one whose ranks are listed may be ahead or behind.
+// same in two answers. Of two classes, the one whose ranks are listed may be ahead or may lag.
 void TakeRas(LogJob* job) {
   for (const RasJsonAnswer& answer : job->ras_json) job->ras.push_back(AnswerOf(answer));
   if (job->ras.size() < 2) return;
@@ -91,17 +91,17 @@ void TakeRas(LogJob* job) {
   const RasAnswer& before = job->ras[job->ras.size() - 2];
   if (last.operation != before.operation || last.classes != before.classes) return;
   if (last.classes.size() != 2) return;
-  const bool first_behind = last.classes[0].number < last.classes[1].number;
-  const RasClass& behind = last.classes[first_behind ? 0 : 1];
-  const RasClass& ahead = last.classes[first_behind ? 1 : 0];
-  if (std::max(behind.many, ahead.many) > kMaxRanksOfRas) return;
-  const int64_t size = behind.many + ahead.many;
-  const bool listed = static_cast<int64_t>(behind.ranks.size()) == behind.many;
-  if (!listed || behind.many * 2 > size || size > kMaxRanksOfRas) {
+  const bool first_lags = last.classes[0].number < last.classes[1].number;
+  const RasClass& lagging = last.classes[first_lags ? 0 : 1];
+  const RasClass& ahead = last.classes[first_lags ? 1 : 0];
+  if (std::max(lagging.many, ahead.many) > kMaxRanksOfRas) return;
+  const int64_t size = lagging.many + ahead.many;
+  const bool listed = static_cast<int64_t>(lagging.ranks.size()) == lagging.many;
+  if (!listed || lagging.many * 2 > size || size > kMaxRanksOfRas) {
     job->AddStatement(
         ahead.quote,
         fmt::format("RAS reports twice that {} ranks launched {} operations and {} ranks {}",
-                    ahead.many, ahead.number, behind.many, behind.number));
+                    ahead.many, ahead.number, lagging.many, lagging.number));
     return;
   }
   job->size = std::max(job->size, size);
@@ -109,17 +109,17 @@ void TakeRas(LogJob* job) {
   for (int32_t rank = 0; rank < size; ++rank) {
     Writer* writer = job->WriterOfRank(rank);
     if (writer == nullptr) continue;
-    const bool is_behind =
-        std::find(behind.ranks.begin(), behind.ranks.end(), rank) != behind.ranks.end();
+    const bool lags =
+        std::find(lagging.ranks.begin(), lagging.ranks.end(), rank) != lagging.ranks.end();
     Position& position = writer->groups[group];
     position.group_rank = rank;
-    position.completed = behind.number;
-    position.enqueued = is_behind ? behind.number : ahead.number;
-    Quote quote = is_behind ? behind.quote : ahead.quote;
+    position.completed = lagging.number;
+    position.enqueued = lags ? lagging.number : ahead.number;
+    Quote quote = lags ? lagging.quote : ahead.quote;
     quote.group = group;
-    if (!is_behind) {
-      Wait& wait = position.waits[behind.number + 1];
-      wait.number = behind.number + 1;
+    if (!lags) {
+      Wait& wait = position.waits[lagging.number + 1];
+      wait.number = lagging.number + 1;
       wait.operation = last.operation;
     }
     writer->quotes.push_back(std::move(quote));

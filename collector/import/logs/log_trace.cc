@@ -56,13 +56,8 @@ void LogTraceBuilder::BeginFile(const std::string& path, const std::string& dire
   job_.in_worker = false;
 }
 
-void LogTraceBuilder::AddStatedYear(LogFact* fact) {
-  if (fact->time_ns == kNoTime) return;
-  if (fact->yearless) {
-    fact->time_ns += year_ns_;
-    return;
-  }
-  const time_t seconds = fact->time_ns / 1'000'000'000;
+void LogTraceBuilder::NoteYear(int64_t time_ns) {
+  const time_t seconds = time_ns / 1'000'000'000;
   std::tm parts = {};
   gmtime_r(&seconds, &parts);
   std::tm year = {};
@@ -72,9 +67,15 @@ void LogTraceBuilder::AddStatedYear(LogFact* fact) {
   year_ns_ = (timegm(&year) - kYear2000) * 1'000'000'000;
 }
 
-void LogTraceBuilder::Add(const LogFact& stated) {
-  LogFact fact = stated;
-  AddStatedYear(&fact);
+void LogTraceBuilder::Add(const LogFact& fact) {
+  if (fact.time_ns != kNoTime && !fact.yearless) {
+    NoteYear(fact.time_ns);
+  } else if (fact.time_ns != kNoTime && year_ns_ != 0) {
+    LogFact dated = fact;
+    dated.time_ns += year_ns_;
+    dated.yearless = false;
+    return Add(dated);
+  }
   job_.last_ns = std::max(job_.last_ns, fact.time_ns);
   if (fact.size > 0 && fact.says == Says::kPresent) {
     ++job_.sizes[std::min<int64_t>(fact.size, kMaxRanks)];

@@ -50,7 +50,8 @@ class LogTraceBuilder {
   void AddEnds(Trace* trace);
 
  private:
-  void AddStatedYear(LogFact* fact);
+  // Times without a year are of the year of the last one that has a year.
+  void NoteYear(int64_t time_ns);
 
   LogJob job_;
   std::optional<FoundRanks> found_;  // of AddEnds()
