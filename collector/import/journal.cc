@@ -3,10 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "collector/base/text.h"
@@ -14,428 +17,325 @@
 namespace rollcall {
 namespace {
 
-using nlohmann::ordered_json;
-using Json = ordered_json;
+using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxFrames = 512;
 
-constexpr std::pair<ProcessEnd::How, const char*> kHow[] = {
-    {ProcessEnd::How::kUnknown, "unknown"},   {ProcessEnd::How::kAlive, "alive"},
-    {ProcessEnd::How::kExited, "exited"},     {ProcessEnd::How::kSignaled, "signaled"},
-    {ProcessEnd::How::kVanished, "vanished"},
-};
-constexpr std::pair<FrameDetail, const char*> kDetail[] = {
-    {FrameDetail::kSourceLine, "line"},
-    {FrameDetail::kSymbol, "symbol"},
-    {FrameDetail::kModule, "module"},
-};
+// Names of enumerators, by value.
+constexpr std::array<std::string_view, 5> kHow = {"unknown", "alive", "exited", "signaled",
+                                                  "vanished"};
+constexpr std::array<std::string_view, 3> kDetail = {"line", "symbol", "module"};
+constexpr std::array<std::string_view, 2> kLanguage = {"native", "python"};
+constexpr std::array<std::string_view, 2> kBlock = {"loop", "arm"};
 
-constexpr std::pair<Language, const char*> kLanguage[] = {{Language::kNative, "native"},
-                                                          {Language::kPython, "python"}};
+// Writes the fields of an object.
+class LineWriter {
+ public:
+  static constexpr bool kReads = false;
+  template <typename T>
+  using Of = const T;
+  explicit LineWriter(Json* to) : to_(*to) {}
 
-template <typename T, size_t n>
-const char* NameOf(const std::pair<T, const char*> (&table)[n], T value) {
-  for (const auto& row : table) {
-    if (row.first == value) return row.second;
+  template <typename T>
+  void operator()(const char* key, const T& value, size_t /*max_bytes*/ = 0) {
+    to_[key] = value;
   }
-  return table[0].second;
-}
-
-template <typename T, size_t n>
-T ValueOf(const std::pair<T, const char*> (&table)[n], std::string_view name, T otherwise) {
-  for (const auto& row : table) {
-    if (row.second == name) return row.first;
+  template <typename T>
+  void If(bool wanted, const char* key, const T& value, size_t /*max_bytes*/ = 0) {
+    if (wanted) to_[key] = value;
   }
-  return otherwise;
-}
-
-// 64-bit ids as text: JSON readers in other languages keep 53 bits of a number.
-std::string Hex(uint64_t value) { return fmt::format("{:#x}", value); }
-
-// --- writing -------------------------------------------------------------------------------------
-
-void Put(Json* to, const journal::ProcessName& process) {
-  if (process.ring_id != 0) (*to)["id"] = Hex(process.ring_id);
-  if (!process.host.empty()) (*to)["host"] = process.host;
-  (*to)["pid"] = process.pid;
-  if (process.rank >= 0) (*to)["rank"] = process.rank;
-}
-
-Json ToJson(const std::vector<SourceFrame>& frames) {
-  Json all = Json::array();
-  for (const SourceFrame& frame : frames) {
-    Json one;
-    one["function"] = frame.function;
-    if (!frame.file.empty()) one["file"] = frame.file;
-    if (frame.line > 0) one["line"] = frame.line;
-    if (frame.language != Language::kNative) one["language"] = NameOf(kLanguage, frame.language);
-    if (!frame.module.empty()) one["module"] = frame.module;
-    one["vaddr"] = Hex(frame.vaddr);
-    if (frame.inlined) one["inlined"] = true;
-    one["detail"] = NameOf(kDetail, frame.detail);
-    if (frame.symbol_offset != 0) one["offset"] = frame.symbol_offset;
-    if (!frame.note.empty()) one["note"] = frame.note;
-    all.push_back(std::move(one));
+  // 64-bit ids as text: JSON readers in other languages keep 53 bits of a number.
+  void Hex(const char* key, uint64_t value) { to_[key] = fmt::format("{:#x}", value); }
+  template <typename T, size_t n>
+  bool Named(const char* key, T value, const std::array<std::string_view, n>& names) {
+    to_[key] = names[static_cast<size_t>(value)];
+    return true;
   }
-  return all;
-}
-
-struct ToJsonLine {
-  Json line = {{"v", journal::kVersion}};
-
-  void operator()(const journal::Run& run) {
-    line["event"] = "run";
-    line["at_ns"] = run.at_ns;
-    line["version"] = run.version;
-    line["command"] = run.command;
-    line["host"] = run.host;
-  }
-  void operator()(const journal::ProcessSeen& seen) {
-    line["event"] = "process-seen";
-    line["at_ns"] = seen.at_ns;
-    Put(&line, seen.process);
-    line["ring"] = seen.ring_name;
-  }
-  void operator()(const journal::ProcessEnded& ended) {
-    line["event"] = "process-end";
-    line["at_ns"] = ended.end.at_ns;
-    Put(&line, ended.process);
-    line["how"] = NameOf(kHow, ended.end.how);
-    line["status"] = ended.end.status;
-    if (ended.end.oom_killed) line["oom_killed"] = true;
-    if (ended.end.by_launcher) line["by_launcher"] = true;
-    if (ended.end.by_rollcall) line["by_rollcall"] = true;
-    if (ended.end.order != kNoIndex) line["order"] = ended.end.order;
-  }
-  void operator()(const journal::Quiet& quiet) {
-    line["event"] = "quiet";
-    line["at_ns"] = quiet.at_ns;
-    Put(&line, quiet.process);
-    line["activity"] = quiet.activity;
-    if (!quiet.polling.empty()) line["polling"] = quiet.polling;
-    for (const journal::TightPoll& poll : quiet.tight) {
-      line["tight"].push_back({{"tid", poll.tid}, {"since_ns", poll.since_ns}});
+  template <typename T>
+  void List(const char* key, const std::vector<T>& list, size_t /*most*/ = 0) {
+    Json all = Json::array();
+    for (const T& one : list) {
+      LineWriter io(&all.emplace_back());
+      Fields(io, one);
     }
-    if (quiet.other_threads != OtherThreads::kUnseen) {
-      line["other_threads"] = OtherThreadsName(quiet.other_threads);
-    }
+    to_[key] = std::move(all);
   }
-  void operator()(const journal::StackSeen& seen) {
-    line["event"] = "stack";
-    line["at_ns"] = seen.at_ns;
-    Put(&line, seen.process);
-    line["tid"] = seen.stack.tid;
-    line["thread"] = seen.stack.thread_name;
-    line["state"] = seen.stack.state;
-    if (seen.stack.cpu_ns_per_s >= 0) line["cpu_ns_per_s"] = seen.stack.cpu_ns_per_s;
-    if (!seen.stack.unreadable.empty()) line["unreadable"] = seen.stack.unreadable;
-    line["frames"] = ToJson(seen.stack.frames);
-  }
-  void operator()(const journal::OutsideWaitSeen& seen) {
-    line["event"] = "outside-wait";
-    line["at_ns"] = seen.at_ns;
-    Put(&line, seen.process);
-    line["activity"] = seen.activity;
-    if (!seen.wait) return;
-    line["tid"] = seen.wait->tid;
-    line["for"] = OutsideWaitName(seen.wait->what);
-  }
-  void operator()(const journal::Symbols& symbols) {
-    line["event"] = "symbols";
-    line["module"] = symbols.module_path;
-    line["build_id"] = symbols.build_id;
-    line["vaddr"] = Hex(symbols.vaddr);
-    line["frames"] = ToJson(symbols.frames);
-  }
-  void operator()(const journal::Verdict& verdict) {
-    line["event"] = "verdict";
-    line["at_ns"] = verdict.at_ns;
-    Put(&line, verdict.process);
-    line["activity"] = verdict.activity;
-  }
-  void operator()(const journal::Clock& clock) {
-    line["event"] = "clock";
-    line["at_ns"] = clock.at_ns;
-    line["host"] = clock.host;
-    line["offset_ns"] = clock.clock.offset_ns;
-    line["error_ns"] = clock.clock.error_ns;
-  }
-  void operator()(const journal::JobEnd& end) {
-    line["event"] = "job-end";
-    line["at_ns"] = end.at_ns;
-    line["exit_code"] = end.exit_code;
-    line["by_rollcall"] = end.by_rollcall;
-  }
-  void operator()(const journal::StopRequest& request) {
-    line["event"] = "stop-request";
-    line["at_ns"] = request.at_ns;
-  }
-  void operator()(const journal::Absent& absent) {
-    line["event"] = "absent";
-    line["host"] = absent.host;
-    line["run_directory"] = absent.run_directory;
-    line["why"] = absent.why;
-  }
-  void operator()(const journal::Source& source) {
-    line["event"] = "source";
-    line["file"] = source.source.file;
-    line["blocks"] = Json::array();
-    for (const SourceBlock& block : source.source.blocks) {
-      Json one;
-      one["kind"] = block.kind == SourceBlock::Kind::kLoop ? "loop" : "arm";
-      one["first"] = block.first;
-      one["last"] = block.last;
-      if (block.branch != 0) one["branch"] = block.branch;
-      if (!block.subject.empty()) {
-        one["subject"] = block.subject;
-        one["value"] = block.value;
-        one["equal"] = block.equal;
-      }
-      line["blocks"].push_back(std::move(one));
-    }
-    for (const SourceFlow& flow : source.source.flow) {
-      Json one;
-      one["kind"] = SourceFlowName(flow.kind);
-      one["first"] = flow.first;
-      one["last"] = flow.last;
-      if (flow.group != 0) one["group"] = flow.group;
-      if (!flow.condition.empty()) one["condition"] = flow.condition;
-      line["flow"].push_back(std::move(one));
-    }
-  }
+
+ private:
+  Json& to_;
 };
 
-// --- reading: a field of the wrong type counts as missing ----------------------------------------
+// Reads the fields of an object. A field of the wrong type counts as missing, and a missing field
+// keeps its default.
+class LineReader {
+ public:
+  static constexpr bool kReads = true;
+  template <typename T>
+  using Of = T;
+  explicit LineReader(const Json& from) : from_(from) {}
 
-std::string Text(const Json& from, const char* key, size_t max_bytes = kMaxText) {
-  const auto it = from.find(key);
-  if (it == from.end() || !it->is_string()) return {};
-  return CleanText(it->get_ref<const std::string&>(), max_bytes);
-}
-
-template <typename T>
-T Number(const Json& from, const char* key, T otherwise) {
-  const auto it = from.find(key);
-  if (it == from.end() || !it->is_number_integer()) return otherwise;
-  if (it->is_number_unsigned()) {
-    const auto value = it->get<uint64_t>();
-    return value <= static_cast<uint64_t>(std::numeric_limits<T>::max()) ? static_cast<T>(value)
-                                                                         : otherwise;
+  template <typename T>
+  void operator()(const char* key, T& value, size_t max_bytes = kMaxText) {
+    const auto found = from_.find(key);
+    if (found != from_.end()) Set(*found, &value, max_bytes);
   }
-  const auto value = it->get<int64_t>();
-  if (!std::is_signed_v<T>) return otherwise;  // it is negative
-  return value >= static_cast<int64_t>(std::numeric_limits<T>::min()) ? static_cast<T>(value)
-                                                                      : otherwise;
-}
-
-bool Flag(const Json& from, const char* key) {
-  const auto it = from.find(key);
-  return it != from.end() && it->is_boolean() && it->get<bool>();
-}
-
-uint64_t HexNumber(const Json& from, const char* key) {
-  const std::string text = Text(from, key, 32);
-  uint64_t value = 0;
-  if (text.size() < 3 || text.compare(0, 2, "0x") != 0) return 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + 2, end, value, 16);
-  return error == std::errc() && stop == end ? value : 0;
-}
-
-journal::ProcessName ReadProcess(const Json& line) {
-  return {HexNumber(line, "id"), Text(line, "host", 256), Number<uint32_t>(line, "pid", 0),
-          Number<int32_t>(line, "rank", -1)};
-}
-
-std::vector<SourceFrame> ReadFrames(const Json& line) {
-  std::vector<SourceFrame> frames;
-  const auto all = line.find("frames");
-  if (all == line.end() || !all->is_array()) return frames;
-  for (const Json& from : *all) {
-    if (!from.is_object() || frames.size() >= kMaxFrames) continue;
-    SourceFrame frame;
-    frame.function = Text(from, "function");
-    frame.file = Text(from, "file");
-    frame.line = Number<int>(from, "line", 0);
-    frame.language = ValueOf(kLanguage, Text(from, "language", 16), Language::kNative);
-    frame.module = Text(from, "module");
-    frame.vaddr = HexNumber(from, "vaddr");
-    frame.inlined = Flag(from, "inlined");
-    frame.detail = ValueOf(kDetail, Text(from, "detail", 16), FrameDetail::kModule);
-    frame.symbol_offset = Number<uint64_t>(from, "offset", 0);
-    frame.note = Text(from, "note");
-    frames.push_back(std::move(frame));
+  template <typename T>
+  void If(bool /*wanted*/, const char* key, T& value, size_t max_bytes = kMaxText) {
+    (*this)(key, value, max_bytes);
   }
-  return frames;
-}
-
-JournalEvent ReadRun(const Json& line) {
-  journal::Run run;
-  run.version = Text(line, "version", 64);
-  if (const auto command = line.find("command"); command != line.end() && command->is_array()) {
-    for (const Json& word : *command) {
-      if (word.is_string()) {
-        run.command.push_back(CleanText(word.get_ref<const std::string&>(), kMaxText));
-      }
+  void Hex(const char* key, uint64_t& value) {
+    std::string text;
+    (*this)(key, text, 32);
+    uint64_t number = 0;
+    if (text.size() < 3 || !text.starts_with("0x")) return;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 2, end, number, 16);
+    if (error == std::errc() && stop == end) value = number;
+  }
+  // Returns false if the name is unknown.
+  template <typename T, size_t n>
+  bool Named(const char* key, T& value, const std::array<std::string_view, n>& names) {
+    std::string text;
+    (*this)(key, text, 32);
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) return false;
+    value = static_cast<T>(found - names.begin());
+    return true;
+  }
+  // Leaves out elements for which Fields() returns false.
+  template <typename T>
+  void List(const char* key, std::vector<T>& list, size_t most = SIZE_MAX) {
+    const auto all = from_.find(key);
+    if (all == from_.end() || !all->is_array()) return;
+    for (const Json& from : *all) {
+      if (!from.is_object() || list.size() >= most) continue;
+      LineReader io(from);
+      T one;
+      if (Fields(io, one)) list.push_back(std::move(one));
     }
   }
-  run.host = Text(line, "host", 256);
-  run.at_ns = Number<int64_t>(line, "at_ns", kNoTime);
-  return run;
-}
 
-JournalEvent ReadSeen(const Json& line) {
-  return journal::ProcessSeen{ReadProcess(line), Text(line, "ring", 256),
-                              Number<int64_t>(line, "at_ns", kNoTime)};
-}
-
-JournalEvent ReadEnd(const Json& line) {
-  journal::ProcessEnded ended;
-  ended.process = ReadProcess(line);
-  ended.end.how = ValueOf(kHow, Text(line, "how", 32), ProcessEnd::How::kUnknown);
-  ended.end.status = Number<int>(line, "status", 0);
-  ended.end.oom_killed = Flag(line, "oom_killed");
-  ended.end.by_launcher = Flag(line, "by_launcher");
-  ended.end.by_rollcall = Flag(line, "by_rollcall");
-  ended.end.at_ns = Number<int64_t>(line, "at_ns", kNoTime);
-  ended.end.order = Number<uint32_t>(line, "order", kNoIndex);
-  return ended;
-}
-
-JournalEvent ReadQuiet(const Json& line) {
-  journal::Quiet quiet{.process = ReadProcess(line),
-                       .activity = Number<uint64_t>(line, "activity", 0),
-                       .at_ns = Number<int64_t>(line, "at_ns", kNoTime)};
-  if (const auto polling = line.find("polling"); polling != line.end() && polling->is_array()) {
-    for (const Json& tid : *polling) {
-      if (tid.is_number_unsigned() && tid.get<uint64_t>() <= UINT32_MAX) {
-        quiet.polling.push_back(tid.get<uint32_t>());
-      }
+ private:
+  static bool Set(const Json& from, std::string* to, size_t max_bytes) {
+    if (!from.is_string()) return false;
+    *to = CleanText(from.get_ref<const std::string&>(), max_bytes);
+    return true;
+  }
+  static bool Set(const Json& from, bool* to, size_t /*max_bytes*/) {
+    if (from.is_boolean()) *to = from.get<bool>();
+    return from.is_boolean();
+  }
+  template <typename T>
+  requires std::is_integral_v<T>
+  static bool Set(const Json& from, T* to, size_t /*max_bytes*/) {
+    using Limits = std::numeric_limits<T>;
+    bool fits = false;
+    if (from.is_number_unsigned()) {
+      fits = from.get<uint64_t>() <= static_cast<uint64_t>(Limits::max());
+    } else if (from.is_number_integer()) {  // it is negative
+      fits = Limits::is_signed && from.get<int64_t>() >= static_cast<int64_t>(Limits::min());
     }
+    if (fits) *to = from.get<T>();
+    return fits;
   }
-  if (const auto tight = line.find("tight"); tight != line.end() && tight->is_array()) {
-    for (const Json& poll : *tight) {
-      if (!poll.is_object()) continue;
-      const auto since_ns = Number<int64_t>(poll, "since_ns", kNoTime);
-      if (since_ns < 0) continue;
-      quiet.tight.push_back({.tid = Number<uint32_t>(poll, "tid", 0), .since_ns = since_ns});
+  template <typename T>
+  static bool Set(const Json& from, std::vector<T>* to, size_t max_bytes) {
+    if (!from.is_array()) return false;
+    for (const Json& one : from) {
+      T value;
+      if (Set(one, &value, max_bytes)) to->push_back(std::move(value));
     }
+    return true;
   }
-  quiet.other_threads =
-      FindOtherThreads(Text(line, "other_threads", 16)).value_or(OtherThreads::kUnseen);
-  return quiet;
-}
 
-JournalEvent ReadStack(const Json& line) {
-  journal::StackSeen seen;
-  seen.process = ReadProcess(line);
-  seen.stack.tid = Number<uint32_t>(line, "tid", 0);
-  seen.stack.thread_name = Text(line, "thread", 64);
-  seen.stack.frames = ReadFrames(line);
-  seen.stack.state = Text(line, "state", 256);
-  seen.stack.cpu_ns_per_s = Number<int64_t>(line, "cpu_ns_per_s", -1);
-  seen.stack.unreadable = Text(line, "unreadable", 512);
-  seen.at_ns = Number<int64_t>(line, "at_ns", kNoTime);
-  return seen;
-}
-
-JournalEvent ReadOutsideWait(const Json& line) {
-  journal::OutsideWaitSeen seen{.process = ReadProcess(line),
-                                .activity = Number<uint64_t>(line, "activity", 0),
-                                .wait = {},
-                                .at_ns = Number<int64_t>(line, "at_ns", kNoTime)};
-  if (const auto what = FindOutsideWait(Text(line, "for", 16))) {
-    seen.wait = OutsideWait{.tid = Number<uint32_t>(line, "tid", 0), .what = *what};
-  }
-  return seen;
-}
-
-JournalEvent ReadSymbols(const Json& line) {
-  return journal::Symbols{Text(line, "module"), Text(line, "build_id", 128),
-                          HexNumber(line, "vaddr"), ReadFrames(line)};
-}
-
-JournalEvent ReadVerdict(const Json& line) {
-  return journal::Verdict{ReadProcess(line), Number<uint64_t>(line, "activity", 0),
-                          Number<int64_t>(line, "at_ns", kNoTime)};
-}
-
-JournalEvent ReadClock(const Json& line) {
-  return journal::Clock{Text(line, "host", 256),
-                        {.offset_ns = Number<int64_t>(line, "offset_ns", 0),
-                         .error_ns = Number<int64_t>(line, "error_ns", -1)},
-                        Number<int64_t>(line, "at_ns", kNoTime)};
-}
-
-JournalEvent ReadJobEnd(const Json& line) {
-  return journal::JobEnd{Number<int>(line, "exit_code", 0), Flag(line, "by_rollcall"),
-                         Number<int64_t>(line, "at_ns", kNoTime)};
-}
-
-JournalEvent ReadStopRequest(const Json& line) {
-  return journal::StopRequest{Number<int64_t>(line, "at_ns", kNoTime)};
-}
-
-JournalEvent ReadAbsent(const Json& line) {
-  return journal::Absent{Text(line, "host", 256), Text(line, "run_directory"),
-                         Text(line, "why", 512)};
-}
-
-JournalEvent ReadSource(const Json& line) {
-  journal::Source source;
-  source.source.file = Text(line, "file");
-  const auto list = [&line](const char* key) -> const Json& {
-    static const Json kNone = Json::array();
-    const auto found = line.find(key);
-    return found != line.end() && found->is_array() ? *found : kNone;
-  };
-  for (const Json& one : list("blocks")) {
-    SourceBlock block;
-    block.kind =
-        Text(one, "kind", 16) == "arm" ? SourceBlock::Kind::kArm : SourceBlock::Kind::kLoop;
-    block.first = Number<int>(one, "first", 0);
-    block.last = Number<int>(one, "last", 0);
-    block.branch = Number<uint32_t>(one, "branch", 0);
-    block.subject = Text(one, "subject", 256);
-    block.value = Text(one, "value", 256);
-    block.equal = !one.contains("equal") || Flag(one, "equal");
-    source.source.blocks.push_back(std::move(block));
-  }
-  for (const Json& one : list("flow")) {
-    const std::optional<SourceFlow::Kind> kind = FindSourceFlow(Text(one, "kind", 16));
-    if (!kind) continue;  // of a newer version
-    source.source.flow.push_back({.kind = *kind,
-                                  .first = Number<int>(one, "first", 0),
-                                  .last = Number<int>(one, "last", 0),
-                                  .group = Number<uint32_t>(one, "group", 0),
-                                  .condition = Text(one, "condition", 256)});
-  }
-  return source;
-}
-
-constexpr std::pair<std::string_view, JournalEvent (*)(const Json&)> kReaders[] = {
-    {"run", ReadRun},
-    {"process-seen", ReadSeen},
-    {"process-end", ReadEnd},
-    {"quiet", ReadQuiet},
-    {"stack", ReadStack},
-    {"symbols", ReadSymbols},
-    {"job-end", ReadJobEnd},
-    {"verdict", ReadVerdict},
-    {"absent", ReadAbsent},
-    {"source", ReadSource},
-    {"clock", ReadClock},
-    {"stop-request", ReadStopRequest},
-    {"outside-wait", ReadOutsideWait},
+  const Json& from_;
 };
+
+template <typename Io, typename T>
+using Of = typename Io::template Of<T>;
+
+// --- the fields of each struct, in the order of a line: written and read by the same list --------
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::ProcessName>& process) {
+  if (Io::kReads || process.ring_id != 0) io.Hex("id", process.ring_id);
+  io.If(!process.host.empty(), "host", process.host, 256);
+  io("pid", process.pid);
+  io.If(process.rank >= 0, "rank", process.rank);
+}
+
+template <typename Io>
+bool Fields(Io& io, Of<Io, SourceFrame>& frame) {
+  io("function", frame.function);
+  io.If(!frame.file.empty(), "file", frame.file);
+  io.If(frame.line > 0, "line", frame.line);
+  const bool names_language = Io::kReads || frame.language != Language::kNative;
+  if (names_language) io.Named("language", frame.language, kLanguage);
+  io.If(!frame.module.empty(), "module", frame.module);
+  io.Hex("vaddr", frame.vaddr);
+  io.If(frame.inlined, "inlined", frame.inlined);
+  io.Named("detail", frame.detail, kDetail);
+  io.If(frame.symbol_offset != 0, "offset", frame.symbol_offset);
+  io.If(!frame.note.empty(), "note", frame.note);
+  return true;
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Run>& run) {
+  io("version", run.version, 64);
+  io("command", run.command);
+  io("host", run.host, 256);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::ProcessSeen>& seen) {
+  io("ring", seen.ring_name, 256);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::ProcessEnded>& ended) {
+  io.Named("how", ended.end.how, kHow);
+  io("status", ended.end.status);
+  io.If(ended.end.oom_killed, "oom_killed", ended.end.oom_killed);
+  io.If(ended.end.by_launcher, "by_launcher", ended.end.by_launcher);
+  io.If(ended.end.by_rollcall, "by_rollcall", ended.end.by_rollcall);
+  io.If(ended.end.order != kNoIndex, "order", ended.end.order);
+}
+
+template <typename Io>
+bool Fields(Io& io, Of<Io, journal::TightPoll>& poll) {
+  io("tid", poll.tid);
+  io("since_ns", poll.since_ns);
+  return poll.since_ns >= 0;
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Quiet>& quiet) {
+  io("activity", quiet.activity);
+  io.If(!quiet.polling.empty(), "polling", quiet.polling);
+  if (Io::kReads || !quiet.tight.empty()) io.List("tight", quiet.tight);
+  const bool names_others = Io::kReads || quiet.other_threads != OtherThreads::kUnseen;
+  if (names_others) io.Named("other_threads", quiet.other_threads, kOtherThreadsNames);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::StackSeen>& seen) {
+  io("tid", seen.stack.tid);
+  io("thread", seen.stack.thread_name, 64);
+  io("state", seen.stack.state, 256);
+  io.If(seen.stack.cpu_ns_per_s >= 0, "cpu_ns_per_s", seen.stack.cpu_ns_per_s);
+  io.If(!seen.stack.unreadable.empty(), "unreadable", seen.stack.unreadable, 512);
+  io.List("frames", seen.stack.frames, kMaxFrames);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::OutsideWaitSeen>& seen) {
+  io("activity", seen.activity);
+  if (!Io::kReads && !seen.wait) return;
+  OutsideWait wait = seen.wait.value_or(OutsideWait());
+  io("tid", wait.tid);
+  const bool known = io.Named("for", wait.what, kOutsideWaitNames);
+  if constexpr (Io::kReads) {
+    if (known) seen.wait = wait;
+  }
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Symbols>& symbols) {
+  io("module", symbols.module_path);
+  io("build_id", symbols.build_id, 128);
+  io.Hex("vaddr", symbols.vaddr);
+  io.List("frames", symbols.frames, kMaxFrames);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Verdict>& verdict) {
+  io("activity", verdict.activity);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Clock>& clock) {
+  if constexpr (Io::kReads) clock.clock.error_ns = -1;  // if it is missing
+  io("host", clock.host, 256);
+  io("offset_ns", clock.clock.offset_ns);
+  io("error_ns", clock.clock.error_ns);
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::JobEnd>& end) {
+  io("exit_code", end.exit_code);
+  io("by_rollcall", end.by_rollcall);
+}
+
+template <typename Io>
+void Fields(Io& /*io*/, Of<Io, journal::StopRequest>& /*request*/) {}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Absent>& absent) {
+  io("host", absent.host, 256);
+  io("run_directory", absent.run_directory);
+  io("why", absent.why, 512);
+}
+
+template <typename Io>
+bool Fields(Io& io, Of<Io, SourceBlock>& block) {
+  io.Named("kind", block.kind, kBlock);
+  io("first", block.first);
+  io("last", block.last);
+  io.If(block.branch != 0, "branch", block.branch);
+  io.If(!block.subject.empty(), "subject", block.subject, 256);
+  io.If(!block.subject.empty(), "value", block.value, 256);
+  io.If(!block.subject.empty(), "equal", block.equal);
+  return true;
+}
+
+template <typename Io>
+bool Fields(Io& io, Of<Io, SourceFlow>& flow) {
+  const bool known = io.Named("kind", flow.kind, kSourceFlowNames);  // else of a newer version
+  io("first", flow.first);
+  io("last", flow.last);
+  io.If(flow.group != 0, "group", flow.group);
+  io.If(!flow.condition.empty(), "condition", flow.condition, 256);
+  return known;
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::Source>& source) {
+  io("file", source.source.file);
+  io.List("blocks", source.source.blocks);
+  if (Io::kReads || !source.source.flow.empty()) io.List("flow", source.source.flow);
+}
+
+template <typename Io, typename Event>
+void AllFields(Io& io, Event& event) {
+  if constexpr (requires { event.at_ns; }) io("at_ns", event.at_ns);
+  if constexpr (requires { event.end.at_ns; }) io("at_ns", event.end.at_ns);
+  if constexpr (requires { event.process; }) Fields(io, event.process);
+  Fields(io, event);
+}
+
+// In the order of JournalEvent.
+constexpr std::array<std::string_view, std::variant_size_v<JournalEvent>> kEventNames = {
+    "run",     "process-seen", "process-end", "quiet", "stack",        "symbols",     "verdict",
+    "job-end", "absent",       "source",      "clock", "stop-request", "outside-wait"};
+
+// The event of type `type`.
+template <size_t... types>
+JournalEvent ReadEvent(const Json& line, size_t type, std::index_sequence<types...>) {
+  JournalEvent event;
+  LineReader io(line);
+  ((types == type ? AllFields(io, event.emplace<types>()) : void()), ...);
+  return event;
+}
 
 }  // namespace
 
 std::string FormatJournalLine(const JournalEvent& event) {
-  ToJsonLine to;
-  std::visit([&](const auto& one) { to(one); }, event);
-  return to.line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json line = {{"v", journal::kVersion}, {"event", kEventNames[event.index()]}};
+  LineWriter io(&line);
+  std::visit([&io](const auto& one) { AllFields(io, one); }, event);
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Problem ProblemOf(const journal::Absent& absent) {
@@ -448,17 +348,22 @@ Problem ProblemOf(const journal::Absent& absent) {
 std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string* error) {
   error->clear();
   const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const int version = line.is_object() ? Number<int>(line, "v", 0) : 0;
+  int version = 0;
+  std::string name;
+  if (line.is_object()) {
+    LineReader io(line);
+    io("v", version);
+    io("event", name, 64);
+  }
   if (version <= 0) {
     *error = "not a line of a journal";
     return std::nullopt;
   }
   if (version != journal::kVersion) return std::nullopt;
-  const std::string name = Text(line, "event", 64);
-  for (const auto& [known, read] : kReaders) {
-    if (name == known) return read(line);
-  }
-  return std::nullopt;
+  const auto found = std::find(kEventNames.begin(), kEventNames.end(), name);
+  if (found == kEventNames.end()) return std::nullopt;
+  return ReadEvent(line, static_cast<size_t>(found - kEventNames.begin()),
+                   std::make_index_sequence<kEventNames.size()>());
 }
 
 }  // namespace rollcall
