@@ -18,7 +18,7 @@
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/launch/job_environment.h"
-#include "collector/live/run_root.h"
+#include "collector/launch/run_root.h"
 #include "collector/service/grpc_server.h"
 #include "proto/environment.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli/argument_parser.h"
 #include "cli/command.h"
-#include "collector/live/run_root.h"
+#include "collector/launch/run_root.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {

@@ -8,7 +8,7 @@
 //     journal.jsonl              facts that only a live observer sees (collector/import/journal.md)
 //     agent.sock                 the agent's Unix socket (below)
 //     collector                  how `rollcall top` reaches the collector of `rollcall run`, while
-//                                it runs; mode 0600 (collector/live/collector_file.h)
+//                                it runs; mode 0600 (collector/launch/collector_file.h)
 //
 // When shared memory is too small for a ring file, the shim creates a memfd and passes it to the
 // agent. The shim sends one SCM_RIGHTS message on agent.sock (SOCK_STREAM) with the descriptor and

@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "collector/launch/job_environment.h"
-#include "collector/live/run_root.h"
+#include "collector/launch/run_root.h"
 #include "proto/environment.h"
 
 namespace rollcall {

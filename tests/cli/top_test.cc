@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/live/collector_file.h"
+#include "collector/launch/collector_file.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/temporary_directory.h"

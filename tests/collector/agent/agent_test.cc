@@ -30,7 +30,7 @@
 #include "collector/collect/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
-#include "collector/live/run_root.h"
+#include "collector/launch/run_root.h"
 #include "collector/rpc/compression.h"
 #include "proto/run_directory.h"
 #include "tests/support/fake_ring.h"

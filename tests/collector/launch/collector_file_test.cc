@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/live/collector_file.h"
+#include "collector/launch/collector_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 // per run. Any user may create names in shared memory, so nothing is trusted: the root is opened
 // without following a link, its owner and mode are read from the descriptor, and all further
 // operations are relative to descriptors.
-#ifndef ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_
-#define ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_RUN_ROOT_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_RUN_ROOT_H_
 
 #include <cstdint>
 #include <string>
@@ -76,4 +76,4 @@ inline constexpr int64_t kKeepRunsNs = int64_t{7} * 24 * 3600 * 1'000'000'000;
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_LIVE_RUN_ROOT_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_RUN_ROOT_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/live/run_root.h"
+#include "collector/launch/run_root.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file in a run directory by which `rollcall top` finds the collector of a `rollcall run`. It
 // has the address in its first line and the token in its second.
-#ifndef ROLLCALL_COLLECTOR_LIVE_COLLECTOR_FILE_H_
-#define ROLLCALL_COLLECTOR_LIVE_COLLECTOR_FILE_H_
+#ifndef ROLLCALL_COLLECTOR_LAUNCH_COLLECTOR_FILE_H_
+#define ROLLCALL_COLLECTOR_LAUNCH_COLLECTOR_FILE_H_
 
 #include <optional>
 #include <string>
@@ -22,4 +22,4 @@ void RemoveCollectorFile(const std::string& run_directory);
 
 }  // namespace rollcall
 
-#endif  // ROLLCALL_COLLECTOR_LIVE_COLLECTOR_FILE_H_
+#endif  // ROLLCALL_COLLECTOR_LAUNCH_COLLECTOR_FILE_H_
