@@ -55,74 +55,65 @@ void RequestWorker::Work() {
 }
 
 void RequestWorker::Submit(uint64_t connection, const rpc::SymbolRequest& request) {
-  Enqueue([this, connection, request] { AnswerSymbols(connection, request); });
+  Enqueue([this, connection, request] {
+    rpc::AgentMessage answer;
+    rpc::SymbolTable* table = answer.mutable_symbols();
+    table->set_request(request.request());
+    for (const rpc::CodeAddress& address : request.addresses()) {
+      rpc::SymbolFrames* frames = table->add_addresses();
+      for (const SourceFrame& frame : symbolizer_.Symbolize({.module_path = address.module(),
+                                      .build_id = address.build_id(),
+                                      .vaddr = address.vaddr(),
+                                      .is_return_address = true})) {
+        rpc::ToRpc(frame, frames->add_frames());
+      }
+    }
+    reply_(connection, std::move(answer));
+  });
 }
 
 void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
                            const StackTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
-    AnswerStacks(connection, number, target);
+    std::string error;
+    std::optional<JournalWriter> journal =
+        JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
+    LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here,
+                                   target.wait_only, &symbolizer_);
+    const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
+    const int64_t now_ns = Now(CLOCK_REALTIME);
+    for (LiveStack& stack : look.stacks) {
+      if (!journal.has_value() || target.wait_only) break;
+      journal->Append(
+          journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
+    }
+    if (journal.has_value() && !look.stacks.empty()) {
+      journal->Append(journal::OutsideWaitSeen{.process = name,
+                                               .activity = target.activity,
+                                               .wait = look.outside_wait,
+                                               .at_ns = now_ns});
+    }
+    rpc::AgentMessage answer;
+    answer.mutable_live_stacks()->set_request(number);
+    answer.mutable_live_stacks()->set_id(target.id);
+    reply_(connection, std::move(answer));
   });
 }
 
 void RequestWorker::Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
                            const EnvironmentTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
-    AnswerEnvironment(connection, number, target);
+    collect::Variables variables;
+    if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
+    // An agent has the environment of the rank, or of the `rollcall run`, that started it.
+    const std::string whose =
+        variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
+    if (variables.empty()) variables = collect::EnvironmentOf(static_cast<uint32_t>(getpid()));
+    rpc::AgentMessage answer;
+    answer.mutable_environment()->set_request(number);
+    answer.mutable_environment()->set_json(collect::DescribeEnvironment(variables, whose));
+    reply_(connection, std::move(answer));
   });
-}
-
-void RequestWorker::AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request) {
-  rpc::AgentMessage answer;
-  rpc::SymbolTable* table = answer.mutable_symbols();
-  table->set_request(request.request());
-  for (const rpc::CodeAddress& address : request.addresses()) {
-    rpc::SymbolFrames* frames = table->add_addresses();
-    for (const SourceFrame& frame : symbolizer_.Symbolize({.module_path = address.module(),
-                                    .build_id = address.build_id(),
-                                    .vaddr = address.vaddr(),
-                                    .is_return_address = true})) {
-      rpc::ToRpc(frame, frames->add_frames());
-    }
-  }
-  reply_(connection, std::move(answer));
-}
-
-void RequestWorker::AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target) {
-  std::string error;
-  std::optional<JournalWriter> journal =
-      JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
-  LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here, target.wait_only,
-                                 &symbolizer_);
-  const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
-  const int64_t now_ns = Now(CLOCK_REALTIME);
-  for (LiveStack& stack : look.stacks) {
-    if (!journal.has_value() || target.wait_only) break;
-    journal->Append(
-        journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
-  }
-  if (journal.has_value() && !look.stacks.empty()) {
-    journal->Append(journal::OutsideWaitSeen{
-        .process = name, .activity = target.activity, .wait = look.outside_wait, .at_ns = now_ns});
-  }
-  rpc::AgentMessage answer;
-  answer.mutable_live_stacks()->set_request(request);
-  answer.mutable_live_stacks()->set_id(target.id);
-  reply_(connection, std::move(answer));
-}
-
-void RequestWorker::AnswerEnvironment(uint64_t connection, uint64_t request,
-                                      const EnvironmentTarget& target) {
-  collect::Variables variables;
-  if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
-  // An agent has the environment of the rank, or of the `rollcall run`, that started it.
-  const std::string whose =
-      variables.empty() ? "the agent" : fmt::format("rank {}", target.world_rank);
-  if (variables.empty()) variables = collect::EnvironmentOf(static_cast<uint32_t>(getpid()));
-  rpc::AgentMessage answer;
-  answer.mutable_environment()->set_request(request);
-  answer.mutable_environment()->set_json(collect::DescribeEnvironment(variables, whose));
-  reply_(connection, std::move(answer));
 }
 
 }  // namespace rollcall::agent

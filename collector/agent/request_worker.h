@@ -63,10 +63,6 @@ class RequestWorker {
  private:
   void Enqueue(std::function<void()> work);
   void Work();
-  void AnswerSymbols(uint64_t connection, const rpc::SymbolRequest& request);
-  void AnswerStacks(uint64_t connection, uint64_t request, const StackTarget& target);
-
-  void AnswerEnvironment(uint64_t connection, uint64_t request, const EnvironmentTarget& target);
 
   const std::string run_directory_;
   const Reply reply_;
