@@ -28,7 +28,6 @@ constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxPathBytes = 4096;
 // Limit of an environment that is read from memory.
 constexpr size_t kMaxVariables = 4096;
-constexpr size_t kMaxVariableBytes = 1024;
 
 struct Entry {
   pid_t pid = 0;
@@ -221,13 +220,7 @@ std::string EnvironmentInMemory(const ProcessImage& image, const std::string& fi
     uint64_t variable = 0;
     if (memory.Read(list + 8 * i, &variable, sizeof(variable)) != sizeof(variable)) break;
     if (variable == 0) break;
-    std::array<char, kMaxVariableBytes> text{};
-    const size_t got = memory.Read(variable, text.data(), text.size());
-    const std::string_view all(text.data(), got);
-    const size_t end = all.find('\0');
-    // none of the variables that are needed is as long as this one
-    if (end == std::string_view::npos) continue;
-    environment.append(all.substr(0, end)).push_back('\0');
+    AppendVariable(memory, variable, &environment);
   }
   return environment;
 }

@@ -19,22 +19,11 @@ namespace rollcall {
 namespace {
 
 constexpr size_t kMaxVariables = 4096;
-constexpr size_t kMaxVariableBytes = 1024;
 // The kernel places the auxiliary vector directly below AT_RANDOM's bytes and the platform name.
 constexpr size_t kAuxvNear = 4096;
 
 bool ReadWord(const ProcessMemory& memory, uint64_t address, uint64_t* word) {
   return memory.Read(address, word, sizeof(*word)) == sizeof(*word);
-}
-
-// Reads the string at `address`. False if it does not end within kMaxVariableBytes.
-bool ReadString(const ProcessMemory& memory, uint64_t address, std::string* text) {
-  std::array<char, kMaxVariableBytes> bytes{};
-  const std::string_view all(bytes.data(), memory.Read(address, bytes.data(), bytes.size()));
-  const size_t end = all.find('\0');
-  if (end == std::string_view::npos) return false;
-  *text = all.substr(0, end);
-  return true;
 }
 
 }  // namespace
@@ -186,8 +175,7 @@ std::string InitialEnvironment(const CoreFile& core, const ProcessMemory& memory
     variables.push_back(word);
   }
   for (auto variable = variables.rbegin(); variable != variables.rend(); ++variable) {
-    std::string text;
-    if (ReadString(memory, *variable, &text)) environment.append(text).push_back('\0');
+    AppendVariable(memory, *variable, &environment);
   }
   return environment;
 }

@@ -81,6 +81,13 @@ std::string ReadBuildId(const ProcessMemory& memory, const Headers& headers) {
 
 }  // namespace
 
+void AppendVariable(const ProcessMemory& memory, uint64_t address, std::string* environment) {
+  std::array<char, 1024> bytes{};
+  const std::string_view all(bytes.data(), memory.Read(address, bytes.data(), bytes.size()));
+  const size_t end = all.find('\0');
+  if (end != std::string_view::npos) environment->append(all.substr(0, end)).push_back('\0');
+}
+
 size_t ProcessMemory::Read(uint64_t address, void* buffer, size_t size) const {
   const iovec local{buffer, size};
   const iovec remote{reinterpret_cast<void*>(address), size};

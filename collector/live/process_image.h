@@ -28,6 +28,10 @@ class ProcessMemory {
   pid_t pid_;
 };
 
+// Appends the variable of an environment at `address` and a NUL to `environment`, unless the
+// variable has 1,024 bytes or more: no variable that is needed is as long.
+void AppendVariable(const ProcessMemory& memory, uint64_t address, std::string* environment);
+
 // One ELF file in a process's address space. Its data was read from the process itself, not from
 // the file with that path, which may have been replaced or be in another mount namespace.
 struct LoadedModule {
