@@ -24,30 +24,11 @@ using Json = nlohmann::json;
 
 // A value in memory is many times larger than its text.
 constexpr size_t kMaxLineBytes = 8 << 20;
-constexpr size_t kMaxDepth = 16;  // the format needs 8
+constexpr int kMaxDepth = 16;  // the format needs 8
 constexpr size_t kMaxJobRanks = 1 << 16;
 constexpr size_t kMaxPlaces = 1 << 20;
 constexpr size_t kMaxSources = 4096;
 constexpr size_t kMaxProblems = 16;
-
-bool IsTooDeep(std::string_view line) {
-  size_t depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted) {
-      i += c == '\\';
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == '}' || c == ']') {
-      depth -= depth != 0;
-    }
-  }
-  return false;
-}
 
 class Reader {
  public:
@@ -98,9 +79,15 @@ class Reader {
       return AddProblem(ProblemCode::kOverLimit,
                         fmt::format("a line of {} bytes is left out", line.size()));
     }
-    if (IsTooDeep(line))
-      return AddProblem(ProblemCode::kDamaged, "a line nests too deep: left out");
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    bool too_deep = false;
+    const auto keep = [&too_deep](int depth, Json::parse_event_t event, Json& /*value*/) {
+      const bool begins =
+          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      too_deep |= begins && depth >= kMaxDepth;
+      return !too_deep;
+    };
+    const Json json = Json::parse(line, keep, /*allow_exceptions=*/false);
+    if (too_deep) return AddProblem(ProblemCode::kDamaged, "a line nests too deep: left out");
     if (!json.is_object()) {
       return ended ? AddProblem(ProblemCode::kDamaged, "a line is not a JSON object: left out")
                    : AddProblem(ProblemCode::kTruncated, "a line is cut off here: left out");
