@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rollcall attach: diagnoses a running job that was started without rollcall.
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "cli/report_output.h"
 #include "cli/stacks_output.h"
 #include "collector/attach/cores.h"
+#include "collector/attach/job_choice.h"
 #include "collector/attach/job_finder.h"
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/records.h"
@@ -31,92 +31,22 @@
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
-#include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
-#include "collector/live/ptrace_permission.h"
 
 namespace rollcall {
 namespace {
 
 using attach::FoundJob;
 using attach::HostStacks;
-using attach::JobRank;
 using attach::JobStacks;
 using attach::JobText;
 
-bool Holds(const FoundJob& job, pid_t pid) {
-  const bool other = std::find(job.others.begin(), job.others.end(), pid) != job.others.end();
-  return other || std::any_of(job.ranks.begin(), job.ranks.end(), [pid](const JobRank& rank) {
-           return rank.pid == pid ||
-                  std::find(rank.helpers.begin(), rank.helpers.end(), pid) != rank.helpers.end();
-         });
-}
-
-void PrintJobs(const attach::FoundJobs& found) {
-  for (const FoundJob& job : found.jobs) fmt::print("{}\n", JobText(job));
-}
-
-struct Choice {
-  const FoundJob* job = nullptr;      // null: there is no single matching job
-  std::vector<std::string> why = {};  // messages for the user, one per line
-};
-
-// Explains why the process belongs to no job.
-std::string NoRankText(const ProcSource& proc, pid_t pid) {
-  struct stat process {};
-  if (stat(fmt::format("/proc/{}", pid).c_str(), &process) != 0) {
-    return fmt::format("there is no process {}", pid);
-  }
-  if (geteuid() != 0 && process.st_uid != geteuid()) return ExplainPtraceDenied(proc, pid);
-  return fmt::format(
-      "process {} is not a rank and starts none; `rollcall attach --list` shows the jobs", pid);
-}
-
-// Chooses a job by the pid of one of its processes (0: any) and by its name or program (empty:
-// any).
-Choice Choose(const ProcSource& proc, const attach::FoundJobs& found, pid_t pid,
-              const std::string& name) {
-  if (found.jobs.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
-  if (found.jobs.empty()) {
-    std::string line = "no rank of a distributed job was found on this machine";
-    if (geteuid() != 0) {
-      line += fmt::format(" among the processes of user id {} (root sees those of all)", geteuid());
-    }
-    if (found.hidden != 0) {
-      line += fmt::format("; the environment of {} process{} may not be read{}", found.hidden,
-                          found.hidden == 1 ? "" : "es", geteuid() == 0 ? "" : " (root may)");
-    }
-    return {.why = {line}};
-  }
-  std::vector<const FoundJob*> fitting;
-  for (const FoundJob& job : found.jobs) {
-    const bool named = name.empty() || job.job == name || job.ranks.front().name == name;
-    if (named && (pid == 0 || Holds(job, pid))) fitting.push_back(&job);
-  }
-  if (fitting.size() == 1) return {.job = fitting.front()};
-  if (fitting.empty() && pid != 0) return {.why = {NoRankText(proc, pid)}};
-  if (fitting.empty()) return {.why = {fmt::format("there is no job '{}'", CleanText(name, 256))}};
-  // All of them belong to the launcher with that pid, which names its jobs. The first job has
-  // started the others (MPI_Comm_spawn).
-  const bool spawned =
-      pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
-        return !attach::IsIdentifiedByParent(*job) && job->others == fitting.front()->others;
-      });
-  if (spawned) {
-    Choice first = {.job = fitting.front(),
-                    .why = {"using the launcher's first job; it has others:"}};
-    for (size_t i = 1; i < fitting.size(); ++i) first.why.push_back("  " + JobText(*fitting[i]));
-    return first;
-  }
-  // A shell may have started several jobs.
-  Choice none = {.why = {"there are several jobs; choose one with --pid (one of its ranks) or "
-                         "--job (its program):"}};
-  for (const FoundJob* job : fitting) none.why.push_back("  " + JobText(*job));
-  return none;
+void PrintLines(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) PrintLine(line);
 }
 
 // Takes the stacks on this machine. If no job was chosen, `absent` contains the reason.
-HostStacks LookHere(const ProcSource& proc, const Choice& choice,
+HostStacks LookHere(const ProcSource& proc, const attach::Choice& choice,
                     const attach::SampleOptions& options) {
   HostStacks host = {.host = HostName(), .taken_at_ns = Now(CLOCK_REALTIME)};
   if (choice.job == nullptr) {
@@ -126,45 +56,6 @@ HostStacks LookHere(const ProcSource& proc, const Choice& choice,
   host.job = *choice.job;
   host.ranks = attach::SampleTwice(proc, host.job, options);
   return host;
-}
-
-// Reads the stacks of the single job that left cores in a directory. Empty, after lines on stderr,
-// if there is no job or more than one.
-std::optional<HostStacks> LookAtCoresOf(const std::string& directory,
-                                        const attach::FoundCores& found, bool integers) {
-  for (const std::string& problem : found.problems) PrintLine(problem);
-  if (found.jobs.empty()) {
-    PrintLine(fmt::format("no core file of a rank of a distributed job is in {}", directory));
-    return std::nullopt;
-  }
-  if (found.jobs.size() > 1) {
-    PrintLine(fmt::format(
-        "the cores in {} are of several jobs; give a directory with those of one:", directory));
-    for (const attach::CoreJob& job : found.jobs) PrintLine("  " + JobText(job.job));
-    return std::nullopt;
-  }
-  const attach::CoreJob& job = found.jobs.front();
-  std::vector<std::string> problems;
-  // Core files do not name their host.
-  HostStacks host = {.host = "", .taken_at_ns = Now(CLOCK_REALTIME), .job = job.job};
-  host.ranks = attach::SampleCores(job, integers, &problems);
-  for (const std::string& problem : problems) PrintLine(problem);
-  return host;
-}
-
-// The single job that has ranks on the hosts. Empty, after lines on stderr, if there is no job or
-// more than one.
-std::optional<JobStacks> TheJob(const std::vector<HostStacks>& hosts) {
-  std::vector<JobStacks> jobs = attach::JoinHosts(hosts);
-  if (jobs.size() == 1) return std::move(jobs.front());
-  if (jobs.empty()) {
-    PrintLine("no host has a rank of a distributed job");
-    for (const HostStacks& host : hosts) PrintLine(fmt::format("{}: {}", host.host, host.absent));
-  } else {
-    PrintLine("the hosts have several jobs; choose one with --job (its program):");
-    for (const JobStacks& job : jobs) PrintLine("  " + JobText(job.job));
-  }
-  return std::nullopt;
 }
 
 class AttachCommand {
@@ -209,17 +100,17 @@ class AttachCommand {
   // Returns the exit code.
   int Run() {
     if (nodes_.IsNode()) return AnswerAsNode();
-    if (const auto code = core_directory_.empty() ? FindJob() : ReadCores()) return *code;
-    if (!Sample(between_s_)) return kUsage;
-    const bool confirm = !judged_.report.findings.empty() && confirm_s_ > between_s_;
-    if (confirm && core_directory_.empty() && !Sample(confirm_s_)) return kUsage;
-    const std::optional<attach::Recorded> recorded = ReadWhatIsRecorded();
-    const int code =
-        PrintStacks(judged_, outputs_, style_.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
-    if (!bundle_.path.empty() && !WriteAttachBundle(bundle_, std::move(hosts_), judged_)) {
-      return kUsage;
+    if (const auto code = Find()) return *code;
+    for (const double between_s : {between_s_, confirm_s_}) {
+      if (!Sample(between_s)) return kUsage;
+      const std::optional<JobStacks> job = Import();
+      if (!job) return kUsage;
+      judged_ = attach::JudgeStacks(*job);
+      // Cores are not read again: they do not change.
+      const bool again = core_directory_.empty() && confirm_s_ > between_s_;
+      if (!again || judged_.report.findings.empty()) break;
     }
-    return code;
+    return Report();
   }
 
  private:
@@ -232,7 +123,7 @@ class AttachCommand {
   int AnswerAsNode() {
     return nodes_.Answer([&] {
       const attach::FoundJobs found = attach::FindJobs(proc_, geteuid(), nodes_.Filter());
-      const Choice choice = Choose(proc_, found, 0, job_name_);
+      const attach::Choice choice = Choose(proc_, found, 0, job_name_);
       if (nodes_.WantsRecords() && choice.job != nullptr) {
         return HostStacks{.host = HostName(),
                           .records = PackRecords(proc_, *choice.job, flight_recorder_)};
@@ -245,32 +136,29 @@ class AttachCommand {
     });
   }
 
-  // Returns an exit code if there is nothing to diagnose, or if only the list was requested.
-  std::optional<int> ReadCores() {
-    RaiseFileLimit();  // each core and each module needs a descriptor
-    std::string error;
-    const attach::FoundCores found = attach::FindCores(core_directory_, &error);
-    if (!error.empty()) PrintLine(error);
-    if (list_ && !found.jobs.empty()) {
-      for (const attach::CoreJob& job : found.jobs) fmt::print("{}\n", JobText(job.job));
-      return kNothingFound;
-    }
-    std::optional<HostStacks> host = LookAtCoresOf(core_directory_, found, !no_locals_);
-    if (!host) return kUsage;
-    hosts_.push_back(std::move(*host));
-    return std::nullopt;
-  }
-
-  // Returns as ReadCores() does. Other nodes choose the job themselves.
-  std::optional<int> FindJob() {
+  // Returns an exit code if there is nothing to diagnose, or if only the list was requested. Other
+  // nodes choose the job themselves.
+  std::optional<int> Find() {
     if (nodes_.wanted()) return std::nullopt;
-    found_ = attach::FindJobs(proc_, geteuid());
-    if (list_ && !found_.jobs.empty()) {
-      PrintJobs(found_);
+    std::vector<const FoundJob*> jobs;
+    if (core_directory_.empty()) {
+      found_ = attach::FindJobs(proc_, geteuid());
+      for (const FoundJob& job : found_.jobs) jobs.push_back(&job);
+    } else {
+      RaiseFileLimit();  // each core and each module needs a descriptor
+      std::string error;
+      cores_ = attach::FindCores(core_directory_, &error);
+      if (!error.empty()) PrintLine(error);
+      for (const attach::CoreJob& job : cores_.jobs) jobs.push_back(&job.job);
+    }
+    if (list_ && !jobs.empty()) {
+      for (const FoundJob* job : jobs) fmt::print("{}\n", JobText(*job));
       return kNothingFound;
     }
-    choice_ = Choose(proc_, found_, pid_, job_name_);
-    for (const std::string& line : choice_.why) PrintLine(line);
+    PrintLines(cores_.problems);
+    choice_ = core_directory_.empty() ? Choose(proc_, found_, pid_, job_name_)
+                                      : Choose(cores_, core_directory_);
+    PrintLines(choice_.why);
     if (choice_.job == nullptr) return kUsage;
     return std::nullopt;
   }
@@ -280,8 +168,7 @@ class AttachCommand {
     return nodes_.Sample(options);
   }
 
-  // Takes stacks and judges them. Returns false, after lines on stderr, if no job was found. Cores
-  // are not read again: they do not change.
+  // Takes the stacks of the ranks. Returns false, after lines on stderr, if no node can be reached.
   bool Sample(double between_s) {
     if (nodes_.wanted()) {
       std::vector<std::string> options = {"--between", fmt::format("{}", between_s)};
@@ -292,16 +179,38 @@ class AttachCommand {
       attach::SymbolizeHere(&hosts_);
     } else if (core_directory_.empty()) {
       hosts_ = {LookHere(proc_, choice_, OptionsOf(between_s))};
+    } else {
+      // Core files do not name their host.
+      HostStacks& host = hosts_.emplace_back();
+      host.taken_at_ns = Now(CLOCK_REALTIME);
+      host.job = *choice_.job;
+      std::vector<std::string> problems;
+      host.ranks = attach::SampleCores(cores_.jobs.front(), !no_locals_, &problems);
+      PrintLines(problems);
     }
-    const std::optional<JobStacks> job = TheJob(hosts_);
-    if (job) judged_ = attach::JudgeStacks(*job);
-    return job.has_value();
+    return true;
+  }
+
+  // The single job that has ranks on the hosts. Empty, after lines on stderr, if there is no job or
+  // more than one.
+  std::optional<JobStacks> Import() const {
+    std::optional<JobStacks> job =
+        OnlyJob(hosts_, "no host has a rank of a distributed job",
+                "the hosts have several jobs; choose one with --job (its program):");
+    const bool none = std::all_of(hosts_.begin(), hosts_.end(),
+                                  [](const HostStacks& host) { return host.ranks.empty(); });
+    if (none) {
+      for (const HostStacks& host : hosts_)
+        PrintLine(fmt::format("{}: {}", host.host, host.absent));
+    }
+    return job;
   }
 
   // Reads the ranks' records and returns them if they contain more than the stacks.
   std::optional<attach::Recorded> ReadWhatIsRecorded() {
     std::optional<attach::Recorded> recorded;
-    if (choice_.job != nullptr) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
+    const bool here = core_directory_.empty() && choice_.job != nullptr;
+    if (here) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
     const bool has_rings = std::any_of(hosts_.begin(), hosts_.end(),
                                        [](const HostStacks& host) { return host.has_rings; });
     if (nodes_.wanted() && (has_rings || flight_recorder_)) {
@@ -319,6 +228,16 @@ class AttachCommand {
     return std::nullopt;
   }
 
+  int Report() {
+    const std::optional<attach::Recorded> recorded = ReadWhatIsRecorded();
+    const int code =
+        PrintStacks(judged_, outputs_, style_.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
+    if (!bundle_.path.empty() && !WriteAttachBundle(bundle_, std::move(hosts_), judged_)) {
+      return kUsage;
+    }
+    return code;
+  }
+
   bool list_ = false;
   std::string core_directory_;
   int32_t pid_ = 0;
@@ -333,8 +252,9 @@ class AttachCommand {
   TextStyle style_;
 
   const ProcSource proc_;
-  attach::FoundJobs found_;  // on this machine
-  Choice choice_;            // of found_
+  attach::FoundJobs found_;   // on this machine
+  attach::FoundCores cores_;  // in core_directory_
+  attach::Choice choice_;     // of found_ or cores_
   std::vector<HostStacks> hosts_;
   attach::JudgedStacks judged_;
 };

@@ -20,6 +20,15 @@
 
 namespace rollcall {
 
+std::optional<attach::JobStacks> OnlyJob(const std::vector<attach::HostStacks>& hosts,
+                                         std::string_view none, std::string_view several) {
+  std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
+  if (jobs.size() == 1) return std::move(jobs.front());
+  PrintLine(jobs.empty() ? none : several);
+  for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
+  return std::nullopt;
+}
+
 std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
   std::vector<attach::HostStacks> hosts;
   std::vector<Problem> problems;
@@ -28,12 +37,11 @@ std::optional<attach::JudgedStacks> JudgeLoaded(const Inputs& loaded) {
   }
   PrintProblems(problems);
   attach::SymbolizeHere(&hosts);
-  const std::vector<attach::JobStacks> jobs = attach::JoinHosts(hosts);
-  if (jobs.size() == 1) return attach::JudgeStacks(jobs.front());
-  PrintLine(jobs.empty() ? "no rank's stack could be read"
-                         : "these are stacks of several jobs: give those of one job");
-  for (const attach::JobStacks& job : jobs) PrintLine("  " + attach::JobText(job.job));
-  return std::nullopt;
+  const std::optional<attach::JobStacks> job =
+      OnlyJob(hosts, "no rank's stack could be read",
+              "these are stacks of several jobs: give those of one job");
+  if (!job) return std::nullopt;
+  return attach::JudgeStacks(*job);
 }
 
 void PrintTree(const Trace& trace, bool full) {

@@ -4,14 +4,22 @@
 #define ROLLCALL_CLI_STACKS_OUTPUT_H_
 
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "cli/outputs.h"
 #include "collector/attach/job_stacks.h"
 #include "collector/attach/records.h"
+#include "collector/attach/stacks.h"
 #include "collector/import/load_inputs.h"
 #include "collector/report/text_report.h"
 
 namespace rollcall {
+
+// Joins the stacks of the single job that has ranks on the hosts. Empty, after `none` or `several`
+// and the jobs on stderr, if there is no job or more than one.
+std::optional<attach::JobStacks> OnlyJob(const std::vector<attach::HostStacks>& hosts,
+                                         std::string_view none, std::string_view several);
 
 // Judges the stacks of the single job that was loaded. Empty, after lines on stderr, if there is no
 // job or more than one.
