@@ -37,10 +37,8 @@ class DumpBuilder : public DumpSink {
     int64_t seq = -1;
     int64_t collective_seq = -1;
     bool retired = false;
-    for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (pairs[i].type != Type::kString) continue;
-      const Value v = pairs[i + 1];
-      switch (values.strings.KeyOf(pairs[i].index)) {
+    values.ForEachField(pairs, [&](Key key, Value v) {
+      switch (key) {
         case Key::kFrames:
           entry.path = Path(values, v);
           break;
@@ -113,7 +111,7 @@ class DumpBuilder : public DumpSink {
         default:
           break;
       }
-    }
+    });
     // An operation that the watchdog has retired is complete, whatever its last recorded state.
     if (retired) entry.state = State::kCompleted;
     if (collective_seq < 0) collective_seq = seq;
@@ -241,16 +239,13 @@ class DumpBuilder : public DumpSink {
     Frame frame;
     const std::span<const Value> pairs = values.Items(value);
     if (value.type == Type::kDict && pairs.size() <= 64 && Spend(pairs.size())) {
-      for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-        if (pairs[i].type != Type::kString) continue;
-        const Key key = values.strings.KeyOf(pairs[i].index);
-        if (key == Key::kName) frame.function = Text(pairs[i + 1]);
-        if (key == Key::kFilename) frame.file = Text(pairs[i + 1]);
-        if (key == Key::kLine) {
-          const int64_t line = Values::IntegerOr(pairs[i + 1], 0);
-          if (line > 0 && line <= INT32_MAX) frame.line = static_cast<int>(line);
-        }
-      }
+      values.ForEachField(pairs, [&](Key key, Value v) {
+        if (key == Key::kName) frame.function = Text(v);
+        if (key == Key::kFilename) frame.file = Text(v);
+        if (key != Key::kLine) return;
+        const int64_t line = Values::IntegerOr(v, 0);
+        if (line > 0 && line <= INT32_MAX) frame.line = static_cast<int>(line);
+      });
     }
     uint64_t hash = Mix(Mix(frame.function, frame.file), static_cast<uint64_t>(frame.line));
     while (true) {  // until a hash is unused
@@ -276,50 +271,53 @@ class DumpBuilder : public DumpSink {
     return visits_ <= max_visits_;
   }
 
-  // {name: {name, desc, ranks}}
-  void Groups(const Values& values, Value value) {
-    dump_.groups.clear();
+  static constexpr size_t kMaxItems = 64;  // of a group or a status that are read
+
+  // Calls use(key, fields) for each pair of a dict that may have kMaxGroups of them.
+  template <typename Use>
+  static void ForEachGroup(const Values& values, Value value, Use use) {
     const std::span<const Value> groups = values.Items(value);
     if (value.type != Type::kDict || groups.size() / 2 > kMaxGroups) return;
     for (size_t i = 0; i + 1 < groups.size(); i += 2) {
-      if (groups[i + 1].type != Type::kDict) continue;
-      Group group;
-      group.name = Text(groups[i]);
       const std::span<const Value> pairs = values.Items(groups[i + 1]);
-      for (size_t k = 0; k + 1 < pairs.size() && k < 64; k += 2) {
-        if (pairs[k].type != Type::kString) continue;
-        const Key key = values.strings.KeyOf(pairs[k].index);
-        if (key == Key::kDesc) group.desc = Text(pairs[k + 1]);
-        if (key != Key::kRanks) continue;
-        group.ranks_text = Text(pairs[k + 1]);
-        const std::span<const Value> ranks = values.Items(pairs[k + 1]);
-        if (ranks.size() > kMaxGroupRanks) continue;
+      use(groups[i], groups[i + 1], pairs.first(std::min(pairs.size(), kMaxItems)));
+    }
+  }
+
+  // {name: {name, desc, ranks}}
+  void Groups(const Values& values, Value value) {
+    dump_.groups.clear();
+    ForEachGroup(values, value, [&](Value name, Value of, std::span<const Value> pairs) {
+      Group group;
+      group.name = Text(name);
+      values.ForEachField(pairs, [&](Key key, Value v) {
+        if (key == Key::kDesc) group.desc = Text(v);
+        if (key != Key::kRanks) return;
+        group.ranks_text = Text(v);
+        const std::span<const Value> ranks = values.Items(v);
+        if (ranks.size() > kMaxGroupRanks) return;
         for (const Value rank : ranks) {
           group.ranks.push_back(static_cast<int32_t>(
               std::clamp<int64_t>(Values::IntegerOr(rank, -1), -1, INT32_MAX)));
         }
-      }
-      if (group.name != kNoIndex) dump_.groups.push_back(std::move(group));
-    }
+      });
+      const bool sound = of.type == Type::kDict && group.name != kNoIndex;
+      if (sound) dump_.groups.push_back(std::move(group));
+    });
   }
 
   void Statuses(const Values& values, Value value) {
     dump_.statuses.clear();
-    const std::span<const Value> statuses = values.Items(value);
-    if (value.type != Type::kDict || statuses.size() / 2 > kMaxGroups) return;
-    for (size_t i = 0; i + 1 < statuses.size(); i += 2) {
+    ForEachGroup(values, value, [&](Value id, Value /*of*/, std::span<const Value> pairs) {
       GroupStatus status;
-      status.pg_id = Counter(values, statuses[i]);
-      const std::span<const Value> pairs = values.Items(statuses[i + 1]);
-      for (size_t k = 0; k + 1 < pairs.size() && k < 64; k += 2) {
-        if (pairs[k].type != Type::kString) continue;
-        const Key key = values.strings.KeyOf(pairs[k].index);
-        if (key == Key::kLastEnqueued) status.enqueued = Counter(values, pairs[k + 1]);
-        if (key == Key::kLastStarted) status.started = Counter(values, pairs[k + 1]);
-        if (key == Key::kLastCompleted) status.completed = Counter(values, pairs[k + 1]);
-      }
+      status.pg_id = Counter(values, id);
+      values.ForEachField(pairs, [&](Key key, Value v) {
+        if (key == Key::kLastEnqueued) status.enqueued = Counter(values, v);
+        if (key == Key::kLastStarted) status.started = Counter(values, v);
+        if (key == Key::kLastCompleted) status.completed = Counter(values, v);
+      });
       if (status.pg_id >= 0) dump_.statuses.push_back(status);
-    }
+    });
   }
 
   // In JSON a number may be written as a string.

@@ -72,7 +72,7 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
     if (!frames_.empty() && frames_[0].container.type == Value::Type::kDict) {
       const size_t begin = frames_[0].begin;
       const size_t end = frames_.size() > 1 ? frames_[1].begin : pending_.size();
-      Fields({pending_.data() + begin, (end - begin) / 2 * 2});
+      sink_.Fields(values_, {pending_.data() + begin, (end - begin) / 2 * 2});
     }
     if (!problem_ && !seen_dict_) {
       problem_ = {ProblemCode::kDamaged, "the JSON is not one object", "", 0};
@@ -141,7 +141,7 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
                                        pending_.size() - frame.begin);
     if (frames_.empty()) {
       seen_dict_ = frame.container.type == Value::Type::kDict;
-      if (seen_dict_) Fields(items);
+      if (seen_dict_) sink_.Fields(values_, items);
       pending_.clear();
       return true;
     }
@@ -154,14 +154,6 @@ class TreeReader : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     return Add(frame.container);
-  }
-
-  void Fields(std::span<const Value> pairs) {
-    for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (pairs[i].type != Value::Type::kString) continue;
-      const Key key = values_.strings.KeyOf(pairs[i].index);
-      if (key != Key::kEntries) sink_.Field(values_, key, pairs[i + 1]);
-    }
   }
 
   Values& values_;

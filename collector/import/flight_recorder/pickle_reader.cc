@@ -331,7 +331,7 @@ class Machine {
   // Hands over the outermost dict's fields; if the pickle is truncated, the complete ones.
   void GiveFields() {
     if (stack_.empty() || stack_[0].type != Type::kDict) return;
-    GivePairs(values_.Items(stack_[0]));
+    sink_.Fields(values_, values_.Items(stack_[0]));
     if (!problem_ || stack_.size() < 2) return;
     const size_t first = stack_[1].type == Type::kMark ? 2 : 1;
     size_t end = first;
@@ -340,15 +340,7 @@ class Machine {
            (end + 2 == stack_.size() || stack_[end + 2].type != Type::kMark)) {
       end += 2;
     }
-    GivePairs({stack_.data() + first, end - first});
-  }
-
-  void GivePairs(std::span<const Value> pairs) {
-    for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (pairs[i].type != Type::kString) continue;
-      const Key key = values_.strings.KeyOf(pairs[i].index);
-      if (key != Key::kEntries) sink_.Field(values_, key, pairs[i + 1]);
-    }
+    sink_.Fields(values_, {stack_.data() + first, end - first});
   }
 
   void Long() {

@@ -82,6 +82,14 @@ class Values {
   // Appends to a list; to a dict, keys and values alternately. False if there is no room.
   bool Append(Value container, std::span<const Value> items);
   std::span<const Value> Items(Value container) const;
+  // Calls use(key, value) for each pair of a dict's items; pairs without a string as key are
+  // skipped.
+  template <typename Use>
+  void ForEachField(std::span<const Value> pairs, Use use) const {
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      if (pairs[i].type == Value::Type::kString) use(strings.KeyOf(pairs[i].index), pairs[i + 1]);
+    }
+  }
   // A number if it fits; `otherwise` for any other value.
   static int64_t IntegerOr(Value value, int64_t otherwise);
   std::string_view StringOr(Value value, std::string_view otherwise) const;
@@ -116,6 +124,12 @@ class DumpSink {
   virtual void Entry(const Values& values, Value entry) = 0;
   // A key of the dump's outermost dict, other than `entries`.
   virtual void Field(const Values& values, Key key, Value value) = 0;
+  // Hands over the fields among `pairs`.
+  void Fields(const Values& values, std::span<const Value> pairs) {
+    values.ForEachField(pairs, [&](Key key, Value value) {
+      if (key != Key::kEntries) Field(values, key, value);
+    });
+  }
 };
 
 }  // namespace rollcall::flight_recorder
