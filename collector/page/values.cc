@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/page/values.h"
 
+#include <algorithm>
+
+#include "collector/base/assert.h"
 #include "collector/base/text.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
@@ -18,6 +21,7 @@ constexpr size_t kMaxCalls = 1500;
 std::string Text(std::string_view raw) { return CleanText(raw, kMaxTextBytes, /*tab_width=*/8); }
 
 Json Ranks(const std::vector<int32_t>& ranks) {
+  ROLLCALL_ASSERT(std::is_sorted(ranks.begin(), ranks.end()));
   std::string text = ranks.empty() ? "" : FoldRanks(ranks);
   if (text.size() > kMaxRanksBytes) {
     text.resize(text.rfind(',', kMaxRanksBytes));
