@@ -87,20 +87,24 @@ JobLogs::JobLogs(std::vector<std::string> paths, uint64_t max_bytes)
 
 JobLogs::Parts JobLogs::FindParts() {
   Parts parts;
+  problems_.clear();
   for (const std::string& path : paths_) {
-    ForEachFile(path, [&](const std::string& file, const FileStamp& stamp, int fd) {
-      const auto known = at_start_.find(file);
-      if (known == at_start_.end()) {
-        // An empty file counts, too: names of files that differ in one number have the rank.
-        if (!unlisted_.contains(path)) parts[file] = {stamp, 0};
-        return;
-      }
-      const auto& [start, end_hash] = known->second;
-      if (stamp == start) return;
-      const bool appended = stamp.device == start.device && stamp.inode == start.inode &&
-                            stamp.size > start.size && HashOfEnd(fd, start.size) == end_hash;
-      parts[file] = {stamp, appended ? start.size : 0};
-    });
+    std::string problem =
+        ForEachFile(path, [&](const std::string& file, const FileStamp& stamp, int fd) {
+          const auto known = at_start_.find(file);
+          if (known == at_start_.end()) {
+            // An empty file counts, too: names of files that differ in one number have the rank.
+            if (!unlisted_.contains(path)) parts[file] = {stamp, 0};
+            return;
+          }
+          const auto& [start, end_hash] = known->second;
+          if (stamp == start) return;
+          const bool appended = stamp.device == start.device && stamp.inode == start.inode &&
+                                stamp.size > start.size && HashOfEnd(fd, start.size) == end_hash;
+          parts[file] = {stamp, appended ? start.size : 0};
+        });
+    if (unlisted_.contains(path)) problem = kTooMany;
+    if (!problem.empty()) problems_.push_back(fmt::format("--log {}: {}", path, problem));
   }
   uint64_t bytes = 0;
   for (const auto& [path, part] : parts) bytes += part.stamp.size - part.begin;
@@ -145,12 +149,7 @@ void JobLogs::AddEnds(Trace* trace, bool job_ended) {
 }
 
 std::vector<std::string> JobLogs::Problems() const {
-  std::vector<std::string> problems;
-  for (const std::string& path : paths_) {
-    std::string problem = ForEachFile(path, [](const std::string&, const FileStamp&, int) {});
-    if (unlisted_.contains(path)) problem = kTooMany;
-    if (!problem.empty()) problems.push_back(fmt::format("--log {}: {}", path, problem));
-  }
+  std::vector<std::string> problems = problems_;
   if (cut_) {
     problems.push_back(fmt::format("--log: only the newest {} MiB were read", max_bytes_ >> 20));
   }

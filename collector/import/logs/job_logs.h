@@ -31,7 +31,7 @@ class JobLogs {
   // While the job runs, reading takes a twentieth of the time at most.
   void AddEnds(Trace* trace, bool job_ended);
 
-  // A line for each path that could not be used. Call it when the job has ended.
+  // A line for each path that the last reading could not use. Empty before the first reading.
   std::vector<std::string> Problems() const;
 
  private:
@@ -57,6 +57,7 @@ class JobLogs {
   std::map<std::string, Start> at_start_;  // by path
   std::set<std::string> unlisted_;         // directories with files that are not in `at_start_`
   Parts parts_;                            // that `facts_` has
+  std::vector<std::string> problems_;      // of the paths, when `parts_` were found
   std::optional<LogTraceBuilder> facts_;
   std::chrono::steady_clock::time_point next_read_;
   bool cut_ = false;  // the files have more bytes than are read

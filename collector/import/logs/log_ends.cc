@@ -85,6 +85,9 @@ void DropContinuedException(Writer* writer, bool waits) {
 // An end that follows from a wait, from the end of another rank, or from the end of the job.
 void DropLateEnd(const LogJob& job, Writer* writer, bool waits) {
   ProcessEnd& end = writer->end;
+  // Without further lines of the ranks, the end of the job raised it.
+  const bool runs_again = job.most_lines_after_ended > kLinesOfAnEnd;
+  if (job.ended.IsBefore(writer->raised) && !runs_again) writer->exception.reset();
   if (writer->exception) return;
   if (job.ended.IsBefore(writer->ended)) return DropEnd(writer);
   if (!HasEnded(end)) return;
@@ -341,6 +344,22 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
   job->AddQuote(writer, job->mpi_error, "", 0);
 }
 
+// What ranks still print when they are ended takes less time than kContinuedNs. Plain lines of the
+// end of a large file are read last; those in front of a statement are of the run that made it.
+bool RunsAgain(LogJob* job, const LogFact& fact) {
+  const bool late = fact.line > job->files.back().last_stated_line;
+  if (job->ended.order < 0 || fact.time_ns == kNoTime || !late) return false;
+  if (job->first_after_ended_ns == kNoTime) job->first_after_ended_ns = fact.time_ns;
+  return ++job->lines_after_ended >= kLinesOfAJobThatContinues &&
+         fact.time_ns - job->first_after_ended_ns > kContinuedNs;
+}
+
+void NoteLineAfterException(const LogJob& job, Writer* writer, const LogFact& fact) {
+  if (writer == nullptr || !writer->exception) return;
+  const bool later = writer->raised.file == job.file() && writer->raised.line < fact.line;
+  if (later) ++writer->lines_after_exception;
+}
+
 void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   File& file = job->files.back();
   ++file.plain_lines;
@@ -352,9 +371,12 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   if (writer == nullptr) return;
   writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
   if (writer->ended.order >= 0) ++writer->lines_after_end;
-  const Moment& raised = writer->raised;
-  const bool later = raised.file == job->file() && raised.line < fact.line;
-  if (writer->exception && later) ++writer->lines_after_exception;
+  if (known && job->ended.order >= 0) {
+    ++writer->lines_after_job_ended;
+    job->most_lines_after_ended =
+        std::max(job->most_lines_after_ended, writer->lines_after_job_ended);
+  }
+  NoteLineAfterException(*job, writer, fact);
 }
 
 void DropConsequences(LogJob* job, Ranks* ranks) {

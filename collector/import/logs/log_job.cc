@@ -80,7 +80,10 @@ Writer* LogJob::WriterOfPid(int64_t pid, const std::string& host) {
   return found;
 }
 
-Moment LogJob::Now(const LogFact& fact) { return {file(), fact.line, order++, fact.time_ns}; }
+Moment LogJob::Now(const LogFact& fact) {
+  files.back().last_stated_line = fact.line;
+  return {file(), fact.line, order++, fact.time_ns};
+}
 
 void LogJob::NoteWait(const LogFact& fact) {
   const Moment now = Now(fact);
@@ -132,8 +135,8 @@ void LogJob::Restart() {
   listed_rank = -1;
   listed_exits.clear();
   first_wait = ended = tests_passed = {};
-  last_end_ns = kNoTime;
-  lines_after_end = 0;
+  first_after_ended_ns = last_end_ns = kNoTime;
+  lines_after_ended = most_lines_after_ended = lines_after_end = 0;
   calls_kept = 0;
 }
 

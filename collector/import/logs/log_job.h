@@ -111,7 +111,8 @@ struct Writer {
   bool end_is_listed = false;    // as LogFact::listed
   bool end_lacks_frame = false;  // as LogFact::lacks_frame
   int lines_after_end = 0;       // since its end was stated
-  int64_t plain_ns = kNoTime;    // the time of the last line that states nothing
+  int lines_after_job_ended = 0;
+  int64_t plain_ns = kNoTime;  // the time of the last line that states nothing
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   std::optional<ErrorClass> ended_by;
@@ -126,6 +127,7 @@ struct File {
   std::optional<uint64_t> lines_before = 0;
   std::string series;  // the path without its number
   int32_t number = -1;
+  uint64_t last_stated_line = 0;  // the number of the last line that states something
   // Lines that state nothing:
   uint64_t last_plain_line = 0;  // the number of the last one
   uint64_t plain_lines = 0;      // those that were read
@@ -195,11 +197,14 @@ struct LogJob {
   int64_t last_ns = kNoTime;
   int64_t last_plain_ns = kNoTime;  // of lines that state nothing
   Moment first_wait;
-  Moment ended;                   // by a user or the batch system
-  int64_t last_end_ns = kNoTime;  // `last_ns` when the last end was stated
-  int lines_after_end = 0;        // whose writer is unknown
-  Moment tests_passed;            // a test suite states that its tests, which run jobs, passed
-  bool has_tasks = false;         // tasks of srun are agents of torchrun, which start ranks
+  Moment ended;                            // by a user or the batch system
+  int64_t first_after_ended_ns = kNoTime;  // the time of the first plain line after that
+  int lines_after_ended = 0;               // plain lines with a time
+  int most_lines_after_ended = 0;          // plain lines of one writer
+  int64_t last_end_ns = kNoTime;           // `last_ns` when the last end was stated
+  int lines_after_end = 0;                 // whose writer is unknown
+  Moment tests_passed;     // a test suite states that its tests, which run jobs, passed
+  bool has_tasks = false;  // tasks of srun are agents of torchrun, which start ranks
 
   std::vector<RasAnswer> ras;
   std::vector<RasJsonAnswer> ras_json;        // the last two

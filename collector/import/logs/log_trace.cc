@@ -113,6 +113,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       AddCommunicator(job_.WriterOf(fact), fact);
       break;
     case Says::kCall:
+      NoteLineAfterException(job_, job_.WriterOf(fact), fact);
       AddCall(&job_, job_.WriterOf(fact), fact);
       break;
     case Says::kException:
@@ -208,6 +209,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
     case Says::kFrame:
       break;
     case Says::kPresent:
+      if (RunsAgain(&job_, fact)) job_.Restart();
       AddPlainLine(&job_, job_.WriterOf(fact), fact);
       break;
   }
