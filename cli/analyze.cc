@@ -27,7 +27,7 @@ namespace rollcall {
 namespace {
 
 bool Contains(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
+  return std::ranges::find(list, text) != list.end();
 }
 
 // Analyzes the stacks that `rollcall attach` took of a job without traces.
@@ -92,9 +92,10 @@ int RunAnalyze(int argc, char** argv) {
   if (trace.processes.empty() && !loaded.stacks.empty()) {
     return AnalyzeStacks(loaded, outputs, style);
   }
-  const bool only_logs = !loaded.files.empty() &&
-                         std::all_of(loaded.files.begin(), loaded.files.end(),
-                                     [](const FoundInput& f) { return f.format == &kLogFormat; });
+  const bool only_logs =
+      !loaded.files.empty() && std::ranges::all_of(loaded.files, [](const FoundInput& f) {
+        return f.format == &kLogFormat;
+      });
   if (trace.processes.empty() && !only_logs && !Contains(inputs, kStandardInput)) {
     PrintLine("no rank's trace could be read");
     return kUsage;

@@ -197,8 +197,8 @@ class AttachCommand {
     std::optional<JobStacks> job =
         OnlyJob(hosts_, "no host has a rank of a distributed job",
                 "the hosts have several jobs; choose one with --job (its program):");
-    const bool none = std::all_of(hosts_.begin(), hosts_.end(),
-                                  [](const HostStacks& host) { return host.ranks.empty(); });
+    const bool none =
+        std::ranges::all_of(hosts_, [](const HostStacks& host) { return host.ranks.empty(); });
     if (none) {
       for (const HostStacks& host : hosts_)
         PrintLine(fmt::format("{}: {}", host.host, host.absent));
@@ -211,8 +211,8 @@ class AttachCommand {
     std::optional<attach::Recorded> recorded;
     const bool here = core_directory_.empty() && choice_.job != nullptr;
     if (here) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
-    const bool has_rings = std::any_of(hosts_.begin(), hosts_.end(),
-                                       [](const HostStacks& host) { return host.has_rings; });
+    const bool has_rings =
+        std::ranges::any_of(hosts_, [](const HostStacks& host) { return host.has_rings; });
     if (nodes_.wanted() && (has_rings || flight_recorder_)) {
       std::vector<std::string> options = {"--records"};
       if (flight_recorder_) options.emplace_back("--flight-recorder");

@@ -272,7 +272,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::SampleHosts(
       return std::nullopt;
     }
     const std::string node = host.substr(host.find('@') + 1);  // npos + 1 is 0
-    if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) continue;
+    if (std::ranges::find(nodes, node) != nodes.end()) continue;
     std::vector<std::string> command = rsh;
     command.push_back(host);
     command.push_back(QuotedForShell(NodeArguments(node, options)));

@@ -151,10 +151,10 @@ class Check {
     const std::vector<std::string>& keys = withdrawal.keys;
     std::erase_if(seen_->report.findings, [&](const Finding& finding) {
       const std::string key = service::FindingKey(seen_->trace, finding);
-      return std::find(keys.begin(), keys.end(), key) != keys.end();
+      return std::ranges::find(keys, key) != keys.end();
     });
-    const bool hangs = std::any_of(seen_->report.findings.begin(), seen_->report.findings.end(),
-                                   [](const Finding& finding) { return finding.hangs; });
+    const bool hangs = std::ranges::any_of(seen_->report.findings,
+                                           [](const Finding& finding) { return finding.hangs; });
     if (!hangs) seen_->report.status = Report::Status::kRunning;
   }
 

@@ -117,8 +117,8 @@ std::string Outputs::Choose(bool standard_output_is_ours) {
 }
 
 bool Outputs::ToStandardOutput() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const Output& output) { return output.path == kStandardOutput; });
+  return std::ranges::any_of(list_,
+                             [](const Output& output) { return output.path == kStandardOutput; });
 }
 
 std::string Outputs::SourceRoot() const {

@@ -43,8 +43,7 @@ int ShowStacks(const Inputs& loaded, int32_t rank, const std::vector<int32_t>& o
     if (!shown.error.empty()) return Print(shown);
   }
   for (Process& process : trace.processes) {
-    const bool wanted =
-        only.empty() || std::find(only.begin(), only.end(), process.rank) != only.end();
+    const bool wanted = only.empty() || std::ranges::find(only, process.rank) != only.end();
     if (!wanted) process.place.reset();
   }
   PrintTree(trace, /*full=*/true);

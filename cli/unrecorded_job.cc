@@ -87,8 +87,7 @@ std::string PyTorchOf(const ProcSource& proc, pid_t pid, const std::string& file
 }
 
 bool Hangs(const Report& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(),
-                     [](const Finding& finding) { return finding.hangs; });
+  return std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
 }
 
 }  // namespace
@@ -130,8 +129,8 @@ void UnrecordedJob::Watch() {
 
 bool UnrecordedJob::IsOurs(const FoundJob& job) const {
   // Its ranks descend from the launcher, or have got this run's environment from it (srun).
-  if (std::binary_search(job.others.begin(), job.others.end(), options_.launcher)) return true;
-  return std::any_of(job.ranks.begin(), job.ranks.end(), [this](const JobRank& rank) {
+  if (std::ranges::binary_search(job.others, options_.launcher)) return true;
+  return std::ranges::any_of(job.ranks, [this](const JobRank& rank) {
     std::string environment;
     proc_.Read(Directory(rank.pid) + "/environ", &environment);
     return rank.pid == options_.launcher ||

@@ -42,7 +42,7 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
       "the run adds ends and exceptions to the verdict; may be repeated (docs/logs.md)",
       {.type = "FILE|DIR", .one_per_use = true});
   parser->AddCheck("--log", [settings]() -> std::string {
-    return std::count(settings->logs.begin(), settings->logs.end(), "-") == 0
+    return std::ranges::count(settings->logs, "-") == 0
                ? ""
                : "the job's output does not pass through rollcall: name the file that it goes to";
   });

@@ -116,14 +116,14 @@ void Agent::Wait(int timeout_ms) {
     if (!process->ended) add(process->watch.fd());
   }
   int64_t until_sample_ns = std::max<int64_t>(0, next_sample_ns_ - Now(CLOCK_MONOTONIC));
-  const bool making = std::any_of(processes_.begin(), processes_.end(),
-                                  [](const auto& process) { return IsBeingMade(*process); });
+  const bool making =
+      std::ranges::any_of(processes_, [](const auto& process) { return IsBeingMade(*process); });
   if (making) until_sample_ns = std::min(until_sample_ns, kMakingPeriodNs);
   const int64_t until_sample_ms = (until_sample_ns + 999'999) / 1'000'000;
   const int timeout = static_cast<int>(std::min<int64_t>(timeout_ms, until_sample_ms));
   const bool copies =
-      snapshots_.empty() && std::any_of(processes_.begin(), processes_.end(),
-                                        [](const auto& process) { return process->copy_due; });
+      snapshots_.empty() &&
+      std::ranges::any_of(processes_, [](const auto& process) { return process->copy_due; });
   if (poll(entries.data(), entries.size(), rescan_ || copies ? 0 : timeout) <= 0) return;
   Drain(wake_fd_.get());
   if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
@@ -161,9 +161,8 @@ void Agent::RunOnce(int timeout_ms) {
 }
 
 size_t Agent::alive() const {
-  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(), [](const auto& p) {
-    return p->readable && !p->ended && !p->hidden;
-  }));
+  return static_cast<size_t>(std::ranges::count_if(
+      processes_, [](const auto& p) { return p->readable && !p->ended && !p->hidden; }));
 }
 
 void Agent::ScanRings() {
@@ -395,8 +394,7 @@ UniqueFd Agent::OpenRing(const std::string& name) const {
 }
 
 bool Agent::EarlierAbnormalEnd(const Process& process) const {
-  return interrupted_ns_.has_value() ||
-         std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
+  return interrupted_ns_.has_value() || std::ranges::any_of(processes_, [&](const auto& other) {
            return other.get() != &process && other->ended &&
                   other->ended_ns <= process.ended_ns - options_.end_order_blur_ns &&
                   !FinalizedCleanly(*other);
@@ -481,7 +479,7 @@ void Agent::NoteInterrupted(bool by_rollcall, int64_t at_ns) {
 }
 
 bool Agent::EndsAreKnown() const {
-  return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
+  return std::ranges::all_of(processes_, [](const auto& process) {
     // The parent's report may arrive before this agent has seen the end. The ring must then be
     // sampled once more.
     return !process->readable || process->hidden || (process->ended && process->end_known);

@@ -104,7 +104,7 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
   }
   for (const MemberSample& member : sample.members) {
     const auto& sent = process->sent_members;
-    if (!everything && std::find(sent.begin(), sent.end(), member) != sent.end()) continue;
+    if (!everything && std::ranges::find(sent, member) != sent.end()) continue;
     rpc::MemberDigest* out = digest->add_members();
     out->set_key(member.key);
     out->set_rank(member.rank);
@@ -136,7 +136,7 @@ void Agent::SendProblems() {
 }
 
 int64_t Agent::ReportPeriodNs() const {
-  const bool large = std::any_of(processes_.begin(), processes_.end(), [](const auto& process) {
+  const bool large = std::ranges::any_of(processes_, [](const auto& process) {
     return process->readable && process->sample.world_size > kLargeJob;
   });
   return large ? 2 * options_.heartbeat_ns : options_.heartbeat_ns;
@@ -221,7 +221,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     const auto& ids = message.snapshot().ids();
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i]->readable) continue;
-      if (ids.empty() || std::find(ids.begin(), ids.end(), processes_[i]->sample.id) != ids.end()) {
+      if (ids.empty() || std::ranges::find(ids, processes_[i]->sample.id) != ids.end()) {
         job.processes.push_back(i);
       }
     }
@@ -244,7 +244,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     }
     request_worker_.Submit(connection_, message.live_stack(), target);
   } else if (message.has_environment()) {
-    const auto living = std::find_if(processes_.begin(), processes_.end(), [](const auto& process) {
+    const auto living = std::ranges::find_if(processes_, [](const auto& process) {
       return process->readable && !process->ended && process->pid > 0;
     });
     EnvironmentTarget target;

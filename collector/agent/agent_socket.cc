@@ -34,7 +34,7 @@ bool IsRingName(const std::string& name) {
 // Whether the text is one printable ASCII line.
 bool IsPlainText(const std::string& text) {
   return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](const char c) { return c >= 0x20 && c < 0x7f; });
+         std::ranges::all_of(text, [](const char c) { return c >= 0x20 && c < 0x7f; });
 }
 
 int ListenAt(const sockaddr_un& address, size_t path_size) {

@@ -51,7 +51,7 @@ std::vector<std::string> JournalTail::ReadNew() {
 
 bool SawProcesses(const std::string& run_directory) {
   const std::vector<std::string> lines = JournalTail(run_directory).ReadNew();
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
     std::string error;
     const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
     return event && std::holds_alternative<journal::ProcessSeen>(*event);

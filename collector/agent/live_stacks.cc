@@ -28,8 +28,9 @@ bool RunsUserCode(const LiveStack& stack) {
 }
 
 bool Runs(const ProcessState& process) {
-  return std::any_of(process.threads.begin(), process.threads.end(),
-                     [](const ThreadState& thread) { return thread.state == RunState::kRunning; });
+  return std::ranges::any_of(process.threads, [](const ThreadState& thread) {
+    return thread.state == RunState::kRunning;
+  });
 }
 
 // Returns how a process waits for the world outside the job; empty: the process does not. `threads`
@@ -43,9 +44,8 @@ std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const Process
     const bool sleeps =
         thread.activity_level == ActivityLevel::kWaiting && thread.state == RunState::kSleeping;
     if (!sleeps) return std::nullopt;
-    const auto now =
-        std::find_if(state.threads.begin(), state.threads.end(),
-                     [&](const ThreadState& other) { return other.tid == thread.tid; });
+    const auto now = std::ranges::find_if(
+        state.threads, [&](const ThreadState& other) { return other.tid == thread.tid; });
     if (now == state.threads.end()) continue;
     std::vector<int> descriptors = AwaitedDescriptors(proc, state.pid, memory, *now);
     if (!descriptors.empty()) awaited[thread.tid] = std::move(descriptors);

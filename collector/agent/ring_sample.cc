@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "collector/base/byte_source.h"
 #include "collector/base/clock.h"
@@ -86,7 +87,7 @@ void ReadData(const ring::DataMember& data, uint32_t uid, MemberSample* sample) 
   for (const ring::DataCheckpoint& checkpoint : data.recent) {
     const Mark mark{checkpoint.results, checkpoint.hash};
     if (mark.sequence == 0) continue;
-    if (std::find(sample->results.begin(), sample->results.end(), mark) == sample->results.end()) {
+    if (std::ranges::find(sample->results, mark) == sample->results.end()) {
       sample->results.push_back(mark);
     }
   }
@@ -132,8 +133,7 @@ void RingSampler::ReadMembers(const RingImage& image) {
       if (!IsWhole(checkpoint, entry)) continue;
       sample.marks.push_back({checkpoint.sequence, checkpoint.semantic_hash});
     }
-    std::sort(sample.marks.begin(), sample.marks.end(),
-              [](const Mark& a, const Mark& b) { return a.sequence > b.sequence; });
+    std::ranges::sort(sample.marks, std::ranges::greater{}, &Mark::sequence);
     sample.marks.erase(std::unique(sample.marks.begin(), sample.marks.end()), sample.marks.end());
     if (i < data.size()) ReadData(data.Get<ring::DataMember>(i), entry.uid, &sample);
     members_.push_back(std::move(sample));

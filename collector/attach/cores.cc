@@ -46,9 +46,8 @@ OpenedCore OpenCore(const std::filesystem::path& path) {
   opened.process = CoreProcess::Open(path.string(), &opened.error);
   if (opened.process == nullptr) return opened;
   const std::vector<CoreMapping>& mappings = opened.process->core().mappings;
-  opened.communicates =
-      std::any_of(mappings.begin(), mappings.end(),
-                  [](const CoreMapping& mapping) { return IsCommunicationLibrary(mapping.path); });
+  opened.communicates = std::ranges::any_of(
+      mappings, [](const CoreMapping& mapping) { return IsCommunicationLibrary(mapping.path); });
   opened.identity =
       IdentifyRank(InitialEnvironment(opened.process->core(), opened.process->memory()));
   if (!opened.identity && opened.communicates) {
@@ -58,8 +57,8 @@ OpenedCore OpenCore(const std::filesystem::path& path) {
 }
 
 bool IsStartedByOneOf(const std::vector<OpenedCore>& cores, const OpenedCore& core) {
-  return std::any_of(cores.begin(), cores.end(),
-                     [&core](const OpenedCore& other) { return other.pid() == core.parent(); });
+  return std::ranges::any_of(
+      cores, [&core](const OpenedCore& other) { return other.pid() == core.parent(); });
 }
 
 // Selects the process that is the rank among a rank's processes: it communicates, and none of the
@@ -68,9 +67,8 @@ size_t RankAmong(const std::vector<OpenedCore>& cores) {
   const auto key = [&cores](const OpenedCore& core) {
     return std::tuple(!core.communicates, IsStartedByOneOf(cores, core), core.pid());
   };
-  const auto best = std::min_element(
-      cores.begin(), cores.end(),
-      [&key](const OpenedCore& a, const OpenedCore& b) { return key(a) < key(b); });
+  const auto best = std::ranges::min_element(
+      cores, [&key](const OpenedCore& a, const OpenedCore& b) { return key(a) < key(b); });
   return static_cast<size_t>(best - cores.begin());
 }
 
@@ -80,9 +78,8 @@ using ByRank = std::map<int32_t, std::vector<OpenedCore>>;
 
 // The number of a rank's processes that no other of its processes started.
 size_t Roots(const std::vector<OpenedCore>& cores) {
-  return static_cast<size_t>(
-      std::count_if(cores.begin(), cores.end(),
-                    [&cores](const OpenedCore& core) { return !IsStartedByOneOf(cores, core); }));
+  return static_cast<size_t>(std::ranges::count_if(
+      cores, [&cores](const OpenedCore& core) { return !IsStartedByOneOf(cores, core); }));
 }
 
 // The cores in one directory are usually of one job. If a rank occurs twice, the cores are of
@@ -91,9 +88,9 @@ std::map<JobKey, ByRank> Separate(std::map<JobKey, ByRank>&& jobs) {
   std::map<JobKey, ByRank> separate;
   for (auto& [key, ranks] : jobs) {
     const auto& [launcher, job, size] = key;
-    const bool several =
-        job.empty() && std::any_of(ranks.begin(), ranks.end(),
-                                   [](const auto& rank) { return Roots(rank.second) > 1; });
+    const bool several = job.empty() && std::ranges::any_of(ranks, [](const auto& rank) {
+                           return Roots(rank.second) > 1;
+                         });
     for (auto& [rank, cores] : ranks) {
       for (OpenedCore& core : cores) {
         const std::string name = several ? fmt::format("process {}", core.parent()) : job;
@@ -140,8 +137,7 @@ void AddRank(int32_t number, std::vector<OpenedCore> cores, CoreJob* job,
 // call of abort() is visible on the stack.
 bool IsFault(const CoreFile& core) {
   constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGXCPU, SIGXFSZ};
-  return !core.signal_from_outside &&
-         std::find(std::begin(kFaults), std::end(kFaults), core.signal) != std::end(kFaults);
+  return !core.signal_from_outside && std::ranges::find(kFaults, core.signal) != std::end(kFaults);
 }
 
 // The stack that a signal interrupted, without the frames of the signal handler.
@@ -237,7 +233,7 @@ FoundCores FindCores(const std::string& directory, std::string* error) {
     }
   }
   if (code) *error = fmt::format("{}: {}", directory, code.message());
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   std::map<JobKey, ByRank> jobs;
   ReadAhead<OpenedCore> cores(paths.size(), ReadingThreads(),
                               [&paths](size_t i) { return OpenCore(paths[i]); });

@@ -15,10 +15,9 @@ namespace rollcall::attach {
 namespace {
 
 bool Holds(const FoundJob& job, pid_t pid) {
-  const bool other = std::find(job.others.begin(), job.others.end(), pid) != job.others.end();
-  return other || std::any_of(job.ranks.begin(), job.ranks.end(), [pid](const JobRank& rank) {
-           return rank.pid == pid ||
-                  std::find(rank.helpers.begin(), rank.helpers.end(), pid) != rank.helpers.end();
+  const bool other = std::ranges::find(job.others, pid) != job.others.end();
+  return other || std::ranges::any_of(job.ranks, [pid](const JobRank& rank) {
+           return rank.pid == pid || std::ranges::find(rank.helpers, pid) != rank.helpers.end();
          });
 }
 
@@ -59,7 +58,7 @@ Choice Choose(const ProcSource& proc, const FoundJobs& found, pid_t pid, const s
   // All of them belong to the launcher with that pid, which names its jobs. The first job has
   // started the others (MPI_Comm_spawn).
   const bool spawned =
-      pid != 0 && std::all_of(fitting.begin(), fitting.end(), [&](const FoundJob* job) {
+      pid != 0 && std::ranges::all_of(fitting, [&](const FoundJob* job) {
         return !IsIdentifiedByParent(*job) && job->others == fitting.front()->others;
       });
   if (spawned) {

@@ -77,7 +77,7 @@ std::string ExecutableOf(const ProcSource& proc, pid_t pid) {
 
 bool HasCommunicationLibrary(const ProcSource& proc, pid_t pid) {
   const std::set<std::string> files = MappedFiles(proc, pid);
-  return std::any_of(files.begin(), files.end(), IsCommunicationLibrary);
+  return std::ranges::any_of(files, IsCommunicationLibrary);
 }
 
 bool Fits(const RankIdentity& rank, const RankFilter& filter) {
@@ -156,7 +156,7 @@ class ProcessTree {
 
 bool IsShell(std::string_view name) {
   constexpr std::string_view kShells[] = {"sh", "bash", "dash", "zsh", "ksh", "env", "time"};
-  return std::find(std::begin(kShells), std::end(kShells), name) != std::end(kShells);
+  return std::ranges::find(kShells, name) != std::end(kShells);
 }
 
 // Among a process and its descendants with the same identity, selects the one that communicates. A
@@ -175,7 +175,7 @@ const Entry* RankAmong(const std::vector<const Entry*>& family) {
 // mappings may not be read.
 bool MayBeStatic(const ProcSource& proc, pid_t pid) {
   const std::set<std::string> files = MappedFiles(proc, pid);
-  return std::none_of(files.begin(), files.end(), [](const std::string& file) {
+  return std::ranges::none_of(files, [](const std::string& file) {
     return file.find("/ld-") != std::string::npos || file.find("/libc.so") != std::string::npos;
   });
 }
@@ -201,11 +201,10 @@ JobKey KeyOf(const RankIdentity& identity, pid_t parent) {
 }  // namespace
 
 std::string EnvironmentInMemory(const ProcessImage& image, const std::string& file_root) {
-  const auto libc =
-      std::find_if(image.modules().begin(), image.modules().end(), [](const LoadedModule& module) {
-        return module.path.find("/libc.so.6") != std::string::npos ||
-               module.path.find("/libc-2.") != std::string::npos;
-      });
+  const auto libc = std::ranges::find_if(image.modules(), [](const LoadedModule& module) {
+    return module.path.find("/libc.so.6") != std::string::npos ||
+           module.path.find("/libc-2.") != std::string::npos;
+  });
   constexpr std::array<std::string_view, 1> kNames = {"environ"};
   std::array<uint64_t, 1> found{};
   if (libc == image.modules().end() || !FindExports(*libc, file_root, kNames, found) ||
@@ -286,12 +285,12 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
     const std::vector<pid_t> below = tree.Descendants(chosen->pid);
     for (const Entry* entry : family) {
       if (entry == chosen) continue;
-      const bool started = std::find(below.begin(), below.end(), entry->pid) != below.end();
+      const bool started = std::ranges::find(below, entry->pid) != below.end();
       (started ? rank.helpers : job.others).push_back(entry->pid);
     }
     for (const pid_t above : tree.Ancestors(pid)) job.others.push_back(above);
-    const bool known = std::any_of(job.ranks.begin(), job.ranks.end(),
-                                   [&](const JobRank& other) { return other.rank == rank.rank; });
+    const bool known = std::ranges::any_of(
+        job.ranks, [&](const JobRank& other) { return other.rank == rank.rank; });
     if (known) {
       job.others.push_back(rank.pid);  // started separately: the first one counts
     } else {
@@ -302,19 +301,15 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
   found.hidden = tree.hidden();
   for (auto& [key, job] : jobs) {
     if (job.ranks.empty()) continue;
-    std::sort(job.ranks.begin(), job.ranks.end(),
-              [](const JobRank& a, const JobRank& b) { return a.rank < b.rank; });
-    std::sort(job.others.begin(), job.others.end());
+    std::ranges::sort(job.ranks, {}, &JobRank::rank);
+    std::ranges::sort(job.others);
     job.others.erase(std::unique(job.others.begin(), job.others.end()), job.others.end());
     found.jobs.push_back(std::move(job));
   }
   const auto lowest = [](const FoundJob& job) {
-    return std::min_element(job.ranks.begin(), job.ranks.end(),
-                            [](const auto& a, const auto& b) { return a.pid < b.pid; })
-        ->pid;
+    return std::ranges::min_element(job.ranks, {}, &JobRank::pid)->pid;
   };
-  std::sort(found.jobs.begin(), found.jobs.end(),
-            [&](const FoundJob& a, const FoundJob& b) { return lowest(a) < lowest(b); });
+  std::ranges::sort(found.jobs, {}, lowest);
   return found;
 }
 

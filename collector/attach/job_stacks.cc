@@ -61,9 +61,9 @@ class Joiner {
                                          host.absent.empty() ? "no rank was seen" : host.absent));
         if (!host.absent.empty()) job->job.all_local = false;
       }
-      std::sort(
-          job->ranks.begin(), job->ranks.end(),
-          [](const ObservedRank& a, const ObservedRank& b) { return a.rank.rank < b.rank.rank; });
+      std::ranges::sort(job->ranks, [](const ObservedRank& a, const ObservedRank& b) {
+        return a.rank.rank < b.rank.rank;
+      });
       job->job.ranks.clear();
       for (const ObservedRank& rank : job->ranks) job->job.ranks.push_back(rank.rank);
       all.push_back(std::move(*job));

@@ -17,9 +17,8 @@ StackMeaning MeaningOfCallee(const std::string& callee) {
 }
 
 const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
-  const auto source =
-      std::find_if(trace.sources.begin(), trace.sources.end(),
-                   [&](const SourceBlocks& blocks) { return blocks.file == frame.file; });
+  const auto source = std::ranges::find_if(
+      trace.sources, [&](const SourceBlocks& blocks) { return blocks.file == frame.file; });
   return source == trace.sources.end()
              ? nullptr
              : InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame.line);

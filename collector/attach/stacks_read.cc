@@ -174,9 +174,9 @@ class Reader {
 
   void Finish() {
     FoundJob& job = stacks_.job;
-    std::sort(
-        stacks_.ranks.begin(), stacks_.ranks.end(),
-        [](const ObservedRank& a, const ObservedRank& b) { return a.rank.rank < b.rank.rank; });
+    std::ranges::sort(stacks_.ranks, [](const ObservedRank& a, const ObservedRank& b) {
+      return a.rank.rank < b.rank.rank;
+    });
     const int32_t last = stacks_.ranks.empty() ? -1 : stacks_.ranks.back().rank.rank;
     if (job.size >= 0 && last >= job.size) {
       AddProblem(

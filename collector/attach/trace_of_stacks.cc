@@ -39,8 +39,8 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
 
 // Null if there is none. The result is owned by `process`.
 const ThreadState* ThreadOf(const ProcessState& process, pid_t tid) {
-  const auto found = std::find_if(process.threads.begin(), process.threads.end(),
-                                  [tid](const ThreadState& thread) { return thread.tid == tid; });
+  const auto found = std::ranges::find_if(
+      process.threads, [tid](const ThreadState& thread) { return thread.tid == tid; });
   return found == process.threads.end() ? nullptr : &*found;
 }
 
@@ -67,13 +67,11 @@ bool DidNotRun(const ObservedRank& rank, pid_t tid) {
 // return. Derived from the bytes that were read and written, because the waits of these threads
 // have timeouts. (An MPI thread spins for its caller.)
 bool MayHaveMovedData(const ObservedRank& rank) {
-  const bool has_some = std::any_of(
-      rank.second.threads.begin(), rank.second.threads.end(), [](const ThreadSample& thread) {
-        return IsOfLibrary(thread) &&
-               std::any_of(thread.frames.begin(), thread.frames.end(), [](const LiveFrame& frame) {
-                 return FamilyOf(frame.frame.module) == ModuleFamily::kTorch;
-               });
-      });
+  const bool has_some = std::ranges::any_of(rank.second.threads, [](const ThreadSample& thread) {
+    return IsOfLibrary(thread) && std::ranges::any_of(thread.frames, [](const LiveFrame& frame) {
+             return FamilyOf(frame.frame.module) == ModuleFamily::kTorch;
+           });
+  });
   constexpr uint64_t kHeartbeats = 4096;  // bytes
   return has_some && (!rank.first.io_bytes || !rank.second.io_bytes ||
                       *rank.second.io_bytes - *rank.first.io_bytes > kHeartbeats);
@@ -83,9 +81,8 @@ bool MayHaveMovedData(const ObservedRank& rank) {
 // elsewhere. A thread that gets the lock between the samples continues at once.
 bool MayGetGil(const ObservedRank& rank) {
   const auto stays = [&](const ThreadSample& thread) {
-    const auto before =
-        std::find_if(rank.first.threads.begin(), rank.first.threads.end(),
-                     [&](const ThreadSample& other) { return other.tid == thread.tid; });
+    const auto before = std::ranges::find_if(
+        rank.first.threads, [&](const ThreadSample& other) { return other.tid == thread.tid; });
     if (before == rank.first.threads.end() || !WaitsForGil(*before)) return false;
     const auto own = [](const ThreadSample& of) {
       return std::span(of.frames).subspan(FirstOwnFrame(MeaningOf(FramesOf(of))));
@@ -98,9 +95,8 @@ bool MayGetGil(const ObservedRank& rank) {
     return std::equal(now.begin(), now.end(), then.begin(), then.end(), same);
   };
   const std::vector<ThreadSample>& threads = rank.second.threads;
-  return std::any_of(threads.begin(), threads.end(), [&](const ThreadSample& thread) {
-    return WaitsForGil(thread) && !stays(thread);
-  });
+  return std::ranges::any_of(
+      threads, [&](const ThreadSample& thread) { return WaitsForGil(thread) && !stays(thread); });
 }
 
 // Whether all registers and the whole stack were at some moment the same as before.
@@ -109,8 +105,8 @@ bool HasStateOf(const ThreadSample& before, const ThreadSample& now) {
   states.insert(before.digest);
   states.erase(0);
   return states.contains(now.digest) ||
-         std::any_of(now.more_digests.begin(), now.more_digests.end(),
-                     [&states](uint64_t digest) { return states.contains(digest); });
+         std::ranges::any_of(now.more_digests,
+                             [&states](uint64_t digest) { return states.contains(digest); });
 }
 
 Stillness Compare(const ObservedRank& rank, const ThreadSample& first,
@@ -179,10 +175,9 @@ class Builds {
 // core, if core names have no process id.
 bool IsLoaderWorker(const RankSample& sample) {
   return !sample.threads.empty() &&
-         std::any_of(sample.threads.front().frames.begin(), sample.threads.front().frames.end(),
-                     [](const LiveFrame& frame) {
-                       return frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
-                     });
+         std::ranges::any_of(sample.threads.front().frames, [](const LiveFrame& frame) {
+           return frame.frame.file.ends_with("torch/utils/data/_utils/worker.py");
+         });
 }
 
 class Builder {

@@ -130,7 +130,7 @@ MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc) {
   }
   // If a ring can be opened through one of its processes, the failures of its other processes do
   // not count.
-  std::stable_sort(found.rings.begin(), found.rings.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(found.rings, [](const auto& a, const auto& b) {
     return std::pair(a.path, !a.fd) < std::pair(b.path, !b.fd);
   });
   const auto failed_too = [](const auto& a, const auto& b) { return a.path == b.path && !b.fd; };

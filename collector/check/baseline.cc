@@ -78,7 +78,7 @@ std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* erro
 bool BaselineEntry::Fits(const Finding& finding) const {
   if (finding.kind != kind) return false;
   if (pattern == "*") return true;
-  return std::any_of(finding.sites.begin(), finding.sites.end(), [this](const Site& site) {
+  return std::ranges::any_of(finding.sites, [this](const Site& site) {
     return where == Where::kFile ? MatchesPath(pattern, site.frame.file)
                                  : Matches(pattern, site.frame.function);
   });

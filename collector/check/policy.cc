@@ -67,9 +67,8 @@ std::vector<Ruling> Judge(const Report& report, const Policy& policy,
 }
 
 size_t Count(const std::vector<Ruling>& rulings, Ruling::Weight weight) {
-  return static_cast<size_t>(
-      std::count_if(rulings.begin(), rulings.end(),
-                    [weight](const Ruling& ruling) { return ruling.weight == weight; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      rulings, [weight](const Ruling& ruling) { return ruling.weight == weight; }));
 }
 
 }  // namespace rollcall

@@ -46,7 +46,7 @@ constexpr std::string_view kSecretWords[] = {
     "_KEY",  "KEYFILE", "AUTH",  "URI",        "URL",        "PROXY"};
 
 bool IsAllowed(std::string_view name) {
-  return std::any_of(std::begin(kAllowed), std::end(kAllowed), [name](std::string_view allowed) {
+  return std::ranges::any_of(kAllowed, [name](std::string_view allowed) {
     if (!allowed.ends_with('*')) return name == allowed;
     return name.starts_with(allowed.substr(0, allowed.size() - 1));
   });

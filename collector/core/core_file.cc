@@ -37,8 +37,7 @@ constexpr size_t kFsBaseRegister = 21;
 
 template <typename T>
 const T* FindRange(const std::vector<T>& ranges, uint64_t address) {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                      [](uint64_t value, const T& r) { return value < r.start; });
+  const auto after = std::ranges::upper_bound(ranges, address, {}, &T::start);
   if (after == ranges.begin() || address >= std::prev(after)->end) return nullptr;
   return &*std::prev(after);
 }

@@ -46,9 +46,7 @@ size_t CoreMemory::ReadPiece(uint64_t address, void* buffer, size_t size) const 
                         std::min<uint64_t>(size, segment->file_bytes - offset));
   }
   // Stop at the next segment, which may be in the core.
-  const auto next = std::upper_bound(
-      core_.segments.begin(), core_.segments.end(), address,
-      [](uint64_t value, const CoreSegment& other) { return value < other.start; });
+  const auto next = std::ranges::upper_bound(core_.segments, address, {}, &CoreSegment::start);
   const uint64_t room =
       next == core_.segments.end() ? std::numeric_limits<uint64_t>::max() : next->start - address;
   return ReadFile(address, buffer, std::min<uint64_t>(size, room));
@@ -57,9 +55,7 @@ size_t CoreMemory::ReadPiece(uint64_t address, void* buffer, size_t size) const 
 size_t CoreMemory::ReadFile(uint64_t address, void* buffer, size_t size) const {
   const CoreMapping* mapping = core_.FindMapping(address);
   if (mapping == nullptr) return 0;
-  const auto file =
-      std::lower_bound(files_.begin(), files_.end(), mapping->path,
-                       [](const BackingFile& f, const std::string& path) { return f.path < path; });
+  const auto file = std::ranges::lower_bound(files_, mapping->path, {}, &BackingFile::path);
   if (file == files_.end() || file->path != mapping->path || file->failed) return 0;
   if (!file->fd) {
     FileStamp stamp;
@@ -74,9 +70,7 @@ size_t CoreMemory::ReadFile(uint64_t address, void* buffer, size_t size) const {
 }
 
 void CoreMemory::AddFile(const std::string& path, const FileStamp& stamp) {
-  const auto at = std::lower_bound(
-      files_.begin(), files_.end(), path,
-      [](const BackingFile& f, const std::string& other) { return f.path < other; });
+  const auto at = std::ranges::lower_bound(files_, path, {}, &BackingFile::path);
   BackingFile file;
   file.path = path;
   file.stamp = stamp;
@@ -152,7 +146,7 @@ void CoreProcess::FindFiles() {
 }
 
 bool CoreProcess::IsSame(const LoadedModule& module) const {
-  return std::binary_search(same_modules_.begin(), same_modules_.end(), module.path);
+  return std::ranges::binary_search(same_modules_, module.path);
 }
 
 // The initial stack, upwards from its first word: argc, argv, NULL, envp, NULL, auxv, AT_RANDOM's

@@ -302,7 +302,7 @@ class Collector {
     const std::string& path = frame.module_path;
     if (path.empty()) return "generated code, outside of every module";
     const std::vector<std::string>& unknown = process_.unknown_modules();
-    return std::binary_search(unknown.begin(), unknown.end(), path)
+    return std::ranges::binary_search(unknown, path)
                ? path + " is not here, or not the file that was loaded"
                : "no unwind table for its code in " + path;
   }

@@ -75,7 +75,7 @@ bool IsAboutAnEnd(const Analysis& analysis, const Finding& finding) {
   if (finding.kind == VerdictKind::kRankDied) return true;
   if (finding.kind != VerdictKind::kUncaughtException) return false;
   const std::vector<Process>& all = analysis.trace.processes;
-  return std::none_of(all.begin(), all.end(), [&](const Process& process) {
+  return std::ranges::none_of(all, [&](const Process& process) {
     return process.world == finding.world && process.exception &&
            process.exception->kind == ring::ExceptionKind::kPython &&
            process.exit_mark == ring::ExitMark::kNone;
@@ -118,8 +118,8 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   }
   if (died) {
     // Some ranks are still alive and wait for the rank that died.
-    const bool waiting = std::any_of(report.findings.begin(), report.findings.end(),
-                                     [](const Finding& finding) { return finding.hangs; });
+    const bool waiting =
+        std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
     return waiting && !all_gone ? Report::Status::kHung : Report::Status::kFailed;
   }
   if (all_well) return Report::Status::kFinished;
@@ -203,8 +203,8 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
     }
     const std::vector<uint32_t>& ranks = transport.agreeing;
     const auto among = [&](uint32_t p) { return Contains(ranks, p); };
-    return std::any_of(cause.deviating.begin(), cause.deviating.end(), among) ||
-           std::any_of(cause.agreeing.begin(), cause.agreeing.end(), among) ||
+    return std::ranges::any_of(cause.deviating, among) ||
+           std::ranges::any_of(cause.agreeing, among) ||
            (IsOnDevice(analysis.Op(*transport.agreeing_event)) &&
             HasNotArrived(analysis, cause.deviating, ranks));
   };
@@ -335,9 +335,8 @@ void AddGaps(const Analysis& analysis, Report* report) {
     if (of_logs && world.size < 0) continue;  // how many ranks the job has is not known
     const std::string text =
         fmt::format("no {} of {}", of_logs ? "line" : "trace", RanksPhrase(missing));
-    const bool said =
-        std::any_of(report->notes.begin(), report->notes.end(),
-                    [&](const auto& note) { return note.find(text) != std::string::npos; });
+    const bool said = std::ranges::any_of(
+        report->notes, [&](const auto& note) { return note.find(text) != std::string::npos; });
     if (!said) report->notes.push_back(text);
   }
 }
@@ -373,8 +372,8 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
     if (finding) report.findings.push_back(std::move(*finding));
   }
   if (report.findings.empty()) AddStatements(trace, &report);
-  std::stable_sort(report.findings.begin(), report.findings.end(),
-                   [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
+  std::ranges::stable_sort(
+      report.findings, [](const Finding& a, const Finding& b) { return PlaceOf(a) < PlaceOf(b); });
   for (Finding& finding : report.findings) {
     if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
     AddPhases(trace, &finding);
@@ -394,7 +393,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
 }
 
 bool HasEnded(const Trace& trace) {
-  return std::none_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+  return std::ranges::none_of(trace.processes, [](const Process& process) {
     return process.end.how == ProcessEnd::How::kAlive;
   });
 }

@@ -72,10 +72,9 @@ std::string_view TestOf(const Finding& finding) {
   std::set<std::string_view> all, unfailed;
   ptrdiff_t ranks = static_cast<ptrdiff_t>(finding.waiting.size());
   for (const RanksPhase& phase : finding.phases) {
-    const auto waiting =
-        std::count_if(phase.ranks.begin(), phase.ranks.end(), [&finding](int32_t rank) {
-          return std::binary_search(finding.waiting.begin(), finding.waiting.end(), rank);
-        });
+    const auto waiting = std::ranges::count_if(phase.ranks, [&finding](int32_t rank) {
+      return std::ranges::binary_search(finding.waiting, rank);
+    });
     if (waiting == 0) continue;
     ranks -= waiting;
     all.insert(PhaseName(phase.text));

@@ -169,7 +169,7 @@ class PerfettoWriter {
   const Event* PlaceOf(const Finding& finding, uint32_t index) const {
     const Process& process = Processes()[index];
     const auto has = [&process](const std::vector<int32_t>& ranks) {
-      return std::binary_search(ranks.begin(), ranks.end(), process.rank);
+      return std::ranges::binary_search(ranks, process.rank);
     };
     if (process.world != finding.world || (!has(finding.culprits) && !has(finding.waiting))) {
       return nullptr;
@@ -211,8 +211,7 @@ class PerfettoWriter {
     for (const Finding& finding : report_.findings) {
       const Event* event = PlaceOf(finding, index);
       if (event == nullptr || event->start_ns == kNoTime) continue;
-      const bool culprit =
-          std::binary_search(finding.culprits.begin(), finding.culprits.end(), process.rank);
+      const bool culprit = std::ranges::binary_search(finding.culprits, process.rank);
       Put({{"ph", "i"},
            {"s", "t"},
            {"name", fmt::format("{}: {}", culprit ? "culprit" : "waiting", KindName(finding.kind))},
@@ -273,8 +272,7 @@ class PerfettoWriter {
           }
         }
         if (came.size() < 2) continue;
-        std::stable_sort(came.begin(), came.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::ranges::stable_sort(came, {}, [](const auto& one) { return one.first; });
         ++id;
         for (size_t i = 0; i < came.size(); ++i) {
           const Event& event = *came[i].second->At(number);

@@ -145,7 +145,7 @@ class SarifWriter {
   }
 
   size_t RuleIndex(VerdictKind kind) {
-    const auto found = std::find(kinds_.begin(), kinds_.end(), kind);
+    const auto found = std::ranges::find(kinds_, kind);
     if (found != kinds_.end()) return static_cast<size_t>(found - kinds_.begin());
     kinds_.push_back(kind);
     return kinds_.size() - 1;

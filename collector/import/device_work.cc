@@ -25,7 +25,7 @@ class StreamSimulator {
  public:
   StreamSimulator(std::vector<DeviceCall> calls, Trace* trace)
       : calls_(std::move(calls)), trace_(*trace) {
-    std::stable_sort(calls_.begin(), calls_.end(), [](const DeviceCall& a, const DeviceCall& b) {
+    std::ranges::stable_sort(calls_, [](const DeviceCall& a, const DeviceCall& b) {
       return std::tuple(a.process, a.launch, a.event.start_ns) <
              std::tuple(b.process, b.launch, b.event.start_ns);
     });
@@ -200,16 +200,15 @@ class StreamSimulator {
   void CloseInsideLaunches() {
     std::vector<bool> excused = KeptBy([this](uint32_t i) { return !HasMet(MeetingOf(i)); });
     for (const Meeting& meeting : meetings_) {
-      const bool all_excused =
-          std::all_of(meeting.calls.begin(), meeting.calls.end(),
-                      [&](uint32_t i) { return calls_[i].done || excused[i]; });
+      const bool all_excused = std::ranges::all_of(
+          meeting.calls, [&](uint32_t i) { return calls_[i].done || excused[i]; });
       if (!all_excused || !HasMet(meeting)) continue;
       for (const uint32_t i : meeting.calls) calls_[i].done = true;
     }
     std::vector<bool> somewhere;
     for (const Meeting& meeting : meetings_) {
-      somewhere.push_back(std::any_of(meeting.calls.begin(), meeting.calls.end(),
-                                      [&](uint32_t i) { return calls_[i].done; }));
+      somewhere.push_back(
+          std::ranges::any_of(meeting.calls, [&](uint32_t i) { return calls_[i].done; }));
     }
     excused = KeptBy([&](uint32_t i) { return !somewhere[meeting_of_[i]]; });
     for (uint32_t i = 0; i < calls_.size(); ++i) {
@@ -239,9 +238,7 @@ class StreamSimulator {
   // host's wait has shown to be open: that operation explains both waits.
   bool Contradicts(const HostWait& wait) {
     std::map<uint64_t, uint32_t> last;  // by stream
-    auto at = std::lower_bound(
-        calls_.begin(), calls_.end(), wait.process,
-        [](const DeviceCall& call, uint32_t process) { return call.process < process; });
+    auto at = std::ranges::lower_bound(calls_, wait.process, {}, &DeviceCall::process);
     for (; at != calls_.end() && at->process == wait.process && at->launch <= wait.launch; ++at) {
       if (at->held || at->stopped || (!wait.any_stream && at->stream != wait.stream)) continue;
       if (!at->done || IsShownOpen(static_cast<uint32_t>(at - calls_.begin()))) return false;
@@ -259,8 +256,7 @@ class StreamSimulator {
   bool IsShownOpen(uint32_t call) const { return !known_[call] && MeetingOf(call).contradicted; }
   std::pair<bool, uint32_t> Rank(uint32_t call) const {
     const std::vector<uint32_t>& calls = MeetingOf(call).calls;
-    return {std::none_of(calls.begin(), calls.end(), [this](uint32_t i) { return known_[i]; }),
-            call};
+    return {std::ranges::none_of(calls, [this](uint32_t i) { return known_[i]; }), call};
   }
 
   // Streams do not wait for each other. The launches at the heads of a process's streams therefore
@@ -343,16 +339,12 @@ class StreamSimulator {
     const auto same = [&](const Event& event) { return event.request == call.event.request; };
     if (IsMessage(call)) {
       std::vector<Event>& events = trace_.processes[call.process].p2p;
-      const auto from = std::lower_bound(
-          events.begin(), events.end(), call.event.start_ns,
-          [](const Event& event, int64_t start_ns) { return event.start_ns < start_ns; });
+      const auto from = std::ranges::lower_bound(events, call.event.start_ns, {}, &Event::start_ns);
       const auto found = std::find_if(from, events.end(), same);
       return found == events.end() ? nullptr : &*found;
     }
     std::vector<Event>& events = trace_.members[call.event.member].events;
-    const auto found = std::lower_bound(
-        events.begin(), events.end(), call.event.sequence,
-        [](const Event& event, uint64_t sequence) { return event.sequence < sequence; });
+    const auto found = std::ranges::lower_bound(events, call.event.sequence, {}, &Event::sequence);
     return found == events.end() || found->sequence != call.event.sequence ? nullptr : &*found;
   }
 

@@ -98,7 +98,7 @@ class LineReader {
   bool Named(const char* key, T& value, const std::array<std::string_view, n>& names) {
     std::string text;
     (*this)(key, text, 32);
-    const auto found = std::find(names.begin(), names.end(), text);
+    const auto found = std::ranges::find(names, text);
     if (found == names.end()) return false;
     value = static_cast<T>(found - names.begin());
     return true;
@@ -360,7 +360,7 @@ std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string*
     return std::nullopt;
   }
   if (version != journal::kVersion) return std::nullopt;
-  const auto found = std::find(kEventNames.begin(), kEventNames.end(), name);
+  const auto found = std::ranges::find(kEventNames, name);
   if (found == kEventNames.end()) return std::nullopt;
   return ReadEvent(line, static_cast<size_t>(found - kEventNames.begin()),
                    std::make_index_sequence<kEventNames.size()>());

@@ -99,9 +99,8 @@ class JournalApplier {
   void operator()(const journal::StackSeen& seen) {
     Process* process = Find(seen.process, seen.at_ns);
     if (process == nullptr) return;
-    const auto same =
-        std::find_if(process->live_stacks.begin(), process->live_stacks.end(),
-                     [&](const LiveStack& stack) { return stack.tid == seen.stack.tid; });
+    const auto same = std::ranges::find_if(
+        process->live_stacks, [&](const LiveStack& stack) { return stack.tid == seen.stack.tid; });
     if (same != process->live_stacks.end()) {
       *same = seen.stack;
     } else {
@@ -126,9 +125,9 @@ class JournalApplier {
   }
 
   void operator()(const journal::Symbols& symbols) {
-    const bool says_something =
-        std::any_of(symbols.frames.begin(), symbols.frames.end(),
-                    [](const SourceFrame& frame) { return frame.detail != FrameDetail::kModule; });
+    const bool says_something = std::ranges::any_of(symbols.frames, [](const SourceFrame& frame) {
+      return frame.detail != FrameDetail::kModule;
+    });
     if (says_something) symbols_[KeyOf(symbols)] = &symbols;
   }
 
@@ -148,7 +147,7 @@ class JournalApplier {
       }
     }
     // Unknown times come last; equal times are ordered by the collector's count.
-    std::stable_sort(ended.begin(), ended.end(), [](const Process* a, const Process* b) {
+    std::ranges::stable_sort(ended, [](const Process* a, const Process* b) {
       const auto key = [](const Process* process) {
         return std::tuple(process->end.at_ns == kNoTime, process->end.at_ns, process->end.order);
       };

@@ -126,8 +126,7 @@ class DataReader {
     std::copy_if(std::begin(from.recent), std::end(from.recent),
                  std::back_inserter(data->checkpoints),
                  [](const ring::DataCheckpoint& checkpoint) { return checkpoint.results != 0; });
-    std::sort(data->checkpoints.begin(), data->checkpoints.end(),
-              [](const auto& a, const auto& b) { return a.results < b.results; });
+    std::ranges::sort(data->checkpoints, {}, &ring::DataCheckpoint::results);
   }
 
   std::optional<FirstNonFinite> First(const ring::NonFinite& from) {

@@ -93,11 +93,11 @@ void RingDevice::AddHostWait(uint64_t request, uint32_t thread) {
 // They get numbers between those of the launches, by time.
 void RingDevice::NumberUnseen() {
   const std::span<DeviceCall> calls = std::span(calls_).subspan(first_);
-  if (std::none_of(calls.begin(), calls.end(), IsUnseen)) return;
+  if (std::ranges::none_of(calls, IsUnseen)) return;
   constexpr int kPlaceBits = 24;
   std::vector<DeviceCall*> by_time;
   for (DeviceCall& call : calls) by_time.push_back(&call);
-  std::stable_sort(by_time.begin(), by_time.end(), [](const DeviceCall* a, const DeviceCall* b) {
+  std::ranges::stable_sort(by_time, [](const DeviceCall* a, const DeviceCall* b) {
     return a->event.start_ns < b->event.start_ns;
   });
   uint64_t last = 0;

@@ -66,9 +66,7 @@ RingMembers::RingMembers(RingContext* context, std::vector<MemberDraft>* drafts)
 
 uint32_t RingMembers::Find(uint32_t uid) const {
   const std::vector<ring::Member>& all = context_.ring.members;  // by rising uid
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), uid,
-      [](const ring::Member& member, uint32_t wanted) { return member.uid < wanted; });
+  const auto found = std::ranges::lower_bound(all, uid, {}, &ring::Member::uid);
   if (uid == 0 || found == all.end() || found->uid != uid) return kNoIndex;
   return first_ + static_cast<uint32_t>(found - all.begin());
 }

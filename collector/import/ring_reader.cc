@@ -290,8 +290,7 @@ class ImageParser {
       }
       out_.data.push_back(record);
     }
-    std::sort(out_.data.begin(), out_.data.end(),
-              [](const auto& a, const auto& b) { return a.lock < b.lock; });
+    std::ranges::sort(out_.data, {}, &ring::DataRecord::lock);
   }
 
   static bool IsPlausible(const ring::DataRecord& record) {

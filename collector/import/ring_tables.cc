@@ -161,7 +161,7 @@ void RingTables::LocateSections() {
                                     Known(kind).name, section.offset, section.capacity));
       continue;
     }
-    const bool overlaps = std::any_of(taken.begin(), taken.end(), [&](const auto& other) {
+    const bool overlaps = std::ranges::any_of(taken, [&](const auto& other) {
       return section.offset < other.second && other.first < end;
     });
     if (overlaps || image_.table(kind).element_bytes != 0) {

@@ -213,7 +213,7 @@ class Splitter {
     const size_t threads = trace_.processes[process_].threads.size();
     for (uint32_t t = 0; t < threads; ++t) {
       const auto holds = [&](const Slot& slot) { return holding.contains({slot.process, t}); };
-      if (std::none_of(slots_.begin(), slots_.end(), holds)) continue;
+      if (std::ranges::none_of(slots_, holds)) continue;
       for (const Slot& slot : slots_) {
         if (!holds(slot)) trace_.processes[slot.process].threads[t].group = {};
       }
@@ -257,7 +257,7 @@ class Ranges {
 bool IsSeveral(const Trace& trace, const std::vector<uint32_t>& members,
                const std::vector<MemberDraft>& drafts) {
   std::map<uint64_t, int32_t> ranks;
-  return std::any_of(members.begin(), members.end(), [&](uint32_t m) {
+  return std::ranges::any_of(members, [&](uint32_t m) {
     const auto [entry, added] = ranks.emplace(drafts[m].key, trace.members[m].rank);
     return !added && entry->second != trace.members[m].rank;
   });
@@ -299,7 +299,7 @@ class Unjudged {
   // Notes whether there are process groups that may each be several groups. Their calls are removed
   // in any case (IsUncertainGroup()).
   void NoteUncertain() {
-    uncertain_ = std::any_of(drafts_.begin(), drafts_.end(), IsUncertainGroup);
+    uncertain_ = std::ranges::any_of(drafts_, IsUncertainGroup);
     if (!uncertain_) return;
     Problem& problem = trace_.problems.emplace_back();
     problem.code = ProblemCode::kMissingCalls;
@@ -459,8 +459,7 @@ void NumberInOrder(uint32_t world, Trace* trace) {
     const int32_t rank = trace->processes[host].rank;
     return std::tuple(static_cast<uint32_t>(rank), host, p);
   };
-  std::sort(processes.begin(), processes.end(),
-            [&key](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  std::ranges::sort(processes, [&key](uint32_t a, uint32_t b) { return key(a) < key(b); });
   Enter(world, processes, trace);
 }
 

@@ -60,8 +60,8 @@ class Joiner {
   void MakeWorlds() {
     std::vector<uint32_t> order(jobs_.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return jobs_[a].start_ns < jobs_[b].start_ns; });
+    std::ranges::stable_sort(
+        order, [&](uint32_t a, uint32_t b) { return jobs_[a].start_ns < jobs_[b].start_ns; });
     std::map<std::pair<uint64_t, int32_t>, uint32_t> newest;  // by job key and size
     std::unordered_map<uint64_t, uint32_t> newest_of_job;
     for (const uint32_t index : order) {
@@ -162,7 +162,7 @@ class Joiner {
     for (uint32_t i = 0; i < trace_.members.size(); ++i) {
       order.emplace_back(Place(trace_.members[i].process), i);
     }
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     std::vector<uint32_t> first_member;  // by communicator: its first member
     for (const auto& [place, index] : order) {
       Member& member = trace_.members[index];
@@ -267,7 +267,7 @@ class Joiner {
     // Each side of an intercommunicator calls the other side remote. The side with the lowest rank
     // counts as local, whichever member is read first.
     const auto lowest = [](const std::vector<int32_t>& ranks) {
-      return ranks.empty() ? INT32_MAX : *std::min_element(ranks.begin(), ranks.end());
+      return ranks.empty() ? INT32_MAX : *std::ranges::min_element(ranks);
     };
     if (lowest(communicator.remote_ranks) < lowest(communicator.ranks)) {
       std::swap(communicator.ranks, communicator.remote_ranks);
@@ -295,7 +295,7 @@ class Joiner {
   static std::string GroupName(const Communicator& communicator) {
     constexpr size_t kShown = 12;
     std::vector<int32_t> ranks = communicator.ranks;
-    const bool known = std::find(ranks.begin(), ranks.end(), -1) == ranks.end() && !ranks.empty();
+    const bool known = std::ranges::find(ranks, -1) == ranks.end() && !ranks.empty();
     Normalize(&ranks);
     return fmt::format("group {}{}", communicator.name.substr(0, kShown),
                        known ? " (" + RanksPhrase(ranks) + ")" : "");
@@ -360,9 +360,8 @@ class Joiner {
       const Member* parent = MemberOf(communicator.parent, process);
       if (parent == nullptr) continue;
       const std::vector<Event>& events = parent->events;
-      const auto event = std::lower_bound(
-          events.begin(), events.end(), communicator.parent_sequence,
-          [](const Event& left, uint64_t sequence) { return left.sequence < sequence; });
+      const auto event =
+          std::ranges::lower_bound(events, communicator.parent_sequence, {}, &Event::sequence);
       if (event != events.end() && event->sequence == communicator.parent_sequence) return &*event;
     }
     return nullptr;

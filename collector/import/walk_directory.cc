@@ -25,7 +25,7 @@ bool Walk(const std::string& path, int depth, const Visit& visit, const AddProbl
     entries.push_back(*it);
   }
   if (error) add_problem(path, error.message());
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   for (const fs::directory_entry& entry : entries) {
     std::error_code ignored;
     const fs::file_status status = entry.symlink_status(ignored);

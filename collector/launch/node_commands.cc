@@ -236,8 +236,8 @@ std::vector<std::string> RunNodeCommands(const std::vector<std::vector<std::stri
       failures[index] = process->failure();
       process = running.erase(process);
     }
-    const bool all_wait = std::all_of(running.begin(), running.end(),
-                                      [](const NodeProcess& process) { return process.waits(); });
+    const bool all_wait =
+        std::ranges::all_of(running, [](const NodeProcess& process) { return process.waits(); });
     if (!all_wait) continue;
     for (NodeProcess& process : running) process.Release();
   }
@@ -264,7 +264,7 @@ std::string QuotedForShell(const std::vector<std::string>& words) {
 bool IsHostArgument(std::string_view host) {
   constexpr std::string_view kOther = ".-_:@%[]";
   return !host.empty() && host.size() <= 256 && host.front() != '-' &&
-         std::all_of(host.begin(), host.end(), [&](char c) {
+         std::ranges::all_of(host, [&](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   kOther.find(c) != std::string_view::npos;
          });

@@ -25,7 +25,7 @@ std::string_view BaseName(std::string_view path) { return path.substr(path.rfind
 
 template <size_t kCount>
 bool Contains(const std::string_view (&list)[kCount], std::string_view word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+  return std::ranges::find(list, word) != std::end(list);
 }
 
 bool IsLauncher(std::string_view word) {
@@ -43,8 +43,8 @@ bool IsWrapper(std::string_view word) {
 }
 
 bool IsParameter(std::string_view variable) {
-  return std::any_of(std::begin(kParameters), std::end(kParameters),
-                     [variable](std::string_view prefix) { return variable.starts_with(prefix); });
+  return std::ranges::any_of(
+      kParameters, [variable](std::string_view prefix) { return variable.starts_with(prefix); });
 }
 
 // Whether an MCA parameter may add hosts to a job, or change how they are started.
@@ -52,7 +52,7 @@ bool MayBringHosts(std::string_view parameter) {
   constexpr std::string_view kParts[] = {"host",        "rankfile", "rank_file",
                                          "ras",         "plm",      "launch_agent",
                                          "param_files", "env_list", "simulator"};
-  return std::any_of(std::begin(kParts), std::end(kParts), [parameter](std::string_view part) {
+  return std::ranges::any_of(kParts, [parameter](std::string_view part) {
     return parameter.find(part) != std::string_view::npos;
   });
 }
@@ -185,9 +185,9 @@ bool ConfigurationNamesHosts(const std::string& file,
       hostfiles.push_back(etc + of + "-default-hostfile");
     }
   }
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const std::string& path) { return HasLine(path, MayBringHosts); }) ||
-         std::any_of(hostfiles.begin(), hostfiles.end(), [](const std::string& path) {
+  return std::ranges::any_of(
+             parameters, [](const std::string& path) { return HasLine(path, MayBringHosts); }) ||
+         std::ranges::any_of(hostfiles, [](const std::string& path) {
            return HasLine(path, [](const std::string&) { return true; });
          });
 }
@@ -210,7 +210,7 @@ std::string Expanded(const std::string& directory) {
 
 bool StaysOnThisNode(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment) {
-  const auto launcher = std::find_if(command.begin(), command.end(), IsLauncher);
+  const auto launcher = std::ranges::find_if(command, IsLauncher);
   if (launcher == command.end() || NamesHosts(command)) return false;
   if (launcher != command.begin() && !IsWrapper(command.front())) return false;
   for (const auto& [name, value] : environment) {
@@ -234,7 +234,7 @@ std::string FileOfOpenMpi(const std::string& program) {
       Directories(std::string(first != nullptr ? first : "") + ":" + (path != nullptr ? path : ""));
   char here[PATH_MAX];
   if (getcwd(here, sizeof(here)) != nullptr) {
-    if (std::find(directories.begin(), directories.end(), ".") == directories.end()) {
+    if (std::ranges::find(directories, ".") == directories.end()) {
       directories.emplace_back(here);
     }
     std::replace(directories.begin(), directories.end(), std::string("."), std::string(here));

@@ -15,6 +15,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -172,8 +173,8 @@ bool HasLiveRank(int run, ProcessTable* processes) {
 bool HoldsOneOf(const MemoryRings& in_memory, const std::string& run) {
   char resolved[PATH_MAX];
   const std::string begin = std::string(realpath(run.c_str(), resolved) ? resolved : run) + "/";
-  return std::any_of(in_memory.rings.begin(), in_memory.rings.end(),
-                     [&](const MemoryRing& ring) { return ring.path.starts_with(begin); });
+  return std::ranges::any_of(in_memory.rings,
+                             [&](const MemoryRing& ring) { return ring.path.starts_with(begin); });
 }
 
 }  // namespace
@@ -266,8 +267,7 @@ std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
          .bytes = BytesBelow(run.get()),
          .in_use = IsLocked(run.get(), kUseLock) || HasLiveRank(run.get(), &processes)});
   });
-  std::sort(found.begin(), found.end(),
-            [](const Old& a, const Old& b) { return a.modified_ns > b.modified_ns; });
+  std::ranges::sort(found, std::ranges::greater{}, &Old::modified_ns);
   return found;
 }
 

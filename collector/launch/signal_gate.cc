@@ -64,7 +64,7 @@ std::optional<int> SignalGate::Take() {
     std::erase_if(pending_, same);
     group_got_ns_[number] = now;
     if (!decided) decided_.push_back({.number = number, .to_group = true});
-  } else if (!decided && std::none_of(pending_.begin(), pending_.end(), same)) {
+  } else if (!decided && std::ranges::none_of(pending_, same)) {
     pending_.push_back({.number = number, .decide_ns = now + kSameMomentNs});
   }
   return number;

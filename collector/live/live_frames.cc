@@ -42,8 +42,8 @@ std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symboliz
   }
   const PythonStack& python = thread.python;
   const std::string missing = MissingPython(python);
-  const bool runs_python = !python.frames.empty() ||
-                           std::find(kinds.begin(), kinds.end(), NativeKind::kLoop) != kinds.end();
+  const bool runs_python =
+      !python.frames.empty() || std::ranges::find(kinds, NativeKind::kLoop) != kinds.end();
   std::vector<LiveFrame> frames;
   const auto add_native = [&](size_t index) {
     const uint64_t digest = index < thread.digests.size() ? thread.digests[index] : 0;

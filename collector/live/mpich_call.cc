@@ -144,9 +144,8 @@ std::optional<LibraryCall> MpichObjects::Read(std::span<const CallFrame> frames)
       if (const auto kind = OpenRequest(word)) kinds.push_back(*kind);
     }
   }
-  const auto row =
-      std::find_if(std::begin(kRequestKinds), std::end(kRequestKinds),
-                   [this](const RequestKinds& one) { return version_.starts_with(one.version); });
+  const auto row = std::ranges::find_if(
+      kRequestKinds, [this](const RequestKinds& one) { return version_.starts_with(one.version); });
   call.of_collective = kinds.size() == 1 && row != std::end(kRequestKinds) &&
                        (kinds[0] == row->persistent || kinds[0] == row->collective);
   return call;

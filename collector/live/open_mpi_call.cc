@@ -56,7 +56,7 @@ std::optional<OpenMpiObjects> OpenMpiObjects::In(const ProcessImage& image,
     if (!path.substr(path.rfind('/') + 1).starts_with("libmpi.so")) continue;
     std::array<uint64_t, kExports> exports{};
     FindExports(module, file_root, kExportNames, exports);
-    if (std::find(exports.begin(), exports.end(), 0) != exports.end()) return std::nullopt;
+    if (std::ranges::find(exports, 0) != exports.end()) return std::nullopt;
     for (uint64_t& address : exports) address += module.bias;
     return OpenMpiObjects(&image.memory(), exports);
   }
@@ -144,7 +144,7 @@ void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCa
   call->communicator = communicator.name;
   std::vector<int32_t> ranks;
   for (const uint64_t process : communicator.members) ranks.push_back(WorldRank(process));
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   if (ranks.empty() || ranks.front() < 0) return;
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (i == 0 || ranks[i] != ranks[i - 1] + 1) {
@@ -212,8 +212,8 @@ OpenMpiObjects::Requests OpenMpiObjects::RequestsOf(uint64_t array, uint64_t sta
     const Class known = ClassOf(request);
     if (known != Class::kRequest && known != Class::kCollectiveRequest) return requests;
     const std::vector<uint64_t> words = Words(request, kCommonWords);
-    if (std::any_of(words.begin(), words.end(),
-                    [&](uint64_t word) { return stack_begin <= word && word < stack_end; })) {
+    if (std::ranges::any_of(
+            words, [&](uint64_t word) { return stack_begin <= word && word < stack_end; })) {
       requests.open.push_back(request);
     } else if (known == Class::kRequest && IsReceive(request)) {
       requests.arrived.push_back(request);
@@ -268,9 +268,8 @@ std::optional<LibraryCall> OpenMpiObjects::Read(std::span<const CallFrame> frame
   }
   if (requests.empty()) return std::nullopt;
   // If there is a message among the requests, it shows for whom the rank waits.
-  const auto message = std::find_if(requests.begin(), requests.end(), [&](uint64_t request) {
-    return ClassOf(request) == Class::kRequest;
-  });
+  const auto message = std::ranges::find_if(
+      requests, [&](uint64_t request) { return ClassOf(request) == Class::kRequest; });
   LibraryCall call;
   // If the call waits for several requests, a request that is not known to be open may be complete.
   call.of_collective = open && message == requests.end();

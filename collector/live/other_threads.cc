@@ -55,11 +55,9 @@ class OtherThreadsJudge {
     if ((call.arguments[1] & FUTEX_PRIVATE_FLAG) != 0) return true;
     // The kernel clears the id of a joined thread when it ends.
     const std::optional<uint32_t> word = evidence_.Word(call.arguments[0]);
-    return word.has_value() && std::any_of(second_.threads.begin(), second_.threads.end(),
-                                           [&](const ThreadState& other) {
-                                             return other.tid != thread.tid &&
-                                                    static_cast<uint32_t>(other.tid) == *word;
-                                           });
+    return word.has_value() && std::ranges::any_of(second_.threads, [&](const ThreadState& other) {
+             return other.tid != thread.tid && static_cast<uint32_t>(other.tid) == *word;
+           });
   }
 
   const ProcessState& first_;

@@ -153,17 +153,13 @@ void ProcessImage::LoadMaps(const std::string& maps, const ProcessMemory* memory
 }
 
 const LoadedModule* ProcessImage::FindModule(uint64_t address) const {
-  const auto after =
-      std::upper_bound(modules_.begin(), modules_.end(), address,
-                       [](uint64_t value, const LoadedModule& m) { return value < m.start; });
+  const auto after = std::ranges::upper_bound(modules_, address, {}, &LoadedModule::start);
   if (after == modules_.begin() || address >= std::prev(after)->end) return nullptr;
   return &*std::prev(after);
 }
 
 uint64_t ProcessImage::MappingEnd(uint64_t address) const {
-  const auto after =
-      std::upper_bound(readable_.begin(), readable_.end(), address,
-                       [](uint64_t value, const Mapping& m) { return value < m.start; });
+  const auto after = std::ranges::upper_bound(readable_, address, {}, &Mapping::start);
   if (after == readable_.begin() || address >= std::prev(after)->end) return 0;
   return std::prev(after)->end;
 }

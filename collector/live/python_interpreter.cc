@@ -135,7 +135,7 @@ PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::strin
   // The lowest mapping is usually the program itself. The program may be large, and opening it
   // delays reading the stacks. It is opened only if a loaded extension module shows that the
   // process runs Python.
-  bool first = std::any_of(image.modules().begin(), image.modules().end(), IsExtension);
+  bool first = std::ranges::any_of(image.modules(), IsExtension);
   for (const LoadedModule& module : image.modules()) {
     const bool by_name = IsInterpreterModule(module.path);
     const bool looked_at = by_name || first;

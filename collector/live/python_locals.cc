@@ -305,7 +305,7 @@ class LocalsReader {
     objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
       // Names in code are interned. A dict's key is the object that was stored first, which is
       // usually the interned name. Addresses are therefore compared, and no key's text is read.
-      if (!std::binary_search(stored.begin(), stored.end(), key) || Late()) return;
+      if (!std::ranges::binary_search(stored, key) || Late()) return;
       digest->Add(key);
       digest->Add(value);
       const PythonObject* object = Find(value);
@@ -358,7 +358,7 @@ class LocalsReader {
     for (const uint64_t index : StoredIndices(instructions, layout_.version)) {
       if (index < names.size()) code->stored.push_back(names[index]);
     }
-    std::sort(code->stored.begin(), code->stored.end());
+    std::ranges::sort(code->stored);
     return code->stored;
   }
 

@@ -88,7 +88,7 @@ class WaysPast {
       return;
     }
     const SourceBlock* innermost = InnermostBlock(blocks, BlockKind::kLoop, flow.first);
-    const bool in_loop = std::any_of(blocks.begin(), blocks.end(), [&](const SourceBlock& block) {
+    const bool in_loop = std::ranges::any_of(blocks, [&](const SourceBlock& block) {
       return block.kind == BlockKind::kLoop && IsAround(block) && block.Holds(flow.first);
     });
     if (flow.first >= line && !in_loop) return;
@@ -108,14 +108,14 @@ class WaysPast {
 
   // Whether the path leads through this line of the function, as in a recursion.
   bool Calls(int line) const {
-    return std::any_of(steps_.begin(), steps_.end(), [&](const PathStep& step) {
+    return std::ranges::any_of(steps_, [&](const PathStep& step) {
       return step.source == step_->source && step.frame->line == line;
     });
   }
 
   bool InHandler(const SourceFlow& statement) const {
     const std::vector<SourceFlow>& flow = step_->source->flow;
-    return std::any_of(flow.begin(), flow.end(), [&](const SourceFlow& one) {
+    return std::ranges::any_of(flow, [&](const SourceFlow& one) {
       return one.kind == FlowKind::kHandler && one.Holds(statement.first) &&
              !one.Holds(step_->frame->line);
     });

@@ -92,7 +92,7 @@ bool CallSites::IsBlurred(const CallPath& path) const {
       path.python_end == ring::PythonEnd::kUnreadable) {
     return true;
   }
-  return std::any_of(path.python.begin(), path.python.end(), [this](const PythonFrame& frame) {
+  return std::ranges::any_of(path.python, [this](const PythonFrame& frame) {
     const std::vector<SourceFrame>& frames = trace_.codes[frame.code].frames;
     return frames.empty() || frames.front().function.empty();
   });
@@ -173,7 +173,7 @@ const SourceBlock* CallSites::EnclosingArm(const SourceFrame& frame,
 
 bool CallSites::IsInLoop(uint32_t path) const {
   const std::vector<const SourceFrame*> frames = OutermostFirst(path);
-  return std::any_of(frames.begin(), frames.end(), [this](const SourceFrame* frame) {
+  return std::ranges::any_of(frames, [this](const SourceFrame* frame) {
     const std::vector<SourceBlock>* blocks = BlocksOf(*frame);
     return blocks != nullptr &&
            InnermostBlock(*blocks, SourceBlock::Kind::kLoop, frame->line) != nullptr;

@@ -11,9 +11,7 @@ const Event* MemberHistory::At(uint64_t sequence) const {
   if (sequence < first || sequence > last) return nullptr;
   const std::vector<Event>& events = member->events;
   if (gap_free) return &events[sequence - first];
-  const auto found =
-      std::lower_bound(events.begin(), events.end(), sequence,
-                       [](const Event& event, uint64_t wanted) { return event.sequence < wanted; });
+  const auto found = std::ranges::lower_bound(events, sequence, {}, &Event::sequence);
   return found != events.end() && found->sequence == sequence ? &*found : nullptr;
 }
 
@@ -48,18 +46,16 @@ void FindTwins(CommunicatorHistory* histories) {
     alike[Key(last->sequence, last->semantic_hash, last->path_hash)].push_back(i);
   }
   for (const auto& [key, members] : alike) {
-    const uint32_t deepest =
-        *std::min_element(members.begin(), members.end(), [&](uint32_t a, uint32_t b) {
-          return histories->members[a].first < histories->members[b].first;
-        });
+    const uint32_t deepest = *std::ranges::min_element(members, [&](uint32_t a, uint32_t b) {
+      return histories->members[a].first < histories->members[b].first;
+    });
     for (const uint32_t i : members) {
       histories->members[i].twin = deepest;
       if (i != deepest) histories->members[deepest].stands_for.push_back(i);
     }
-    std::sort(histories->members[deepest].stands_for.begin(),
-              histories->members[deepest].stands_for.end(), [&](uint32_t a, uint32_t b) {
-                return histories->members[a].first < histories->members[b].first;
-              });
+    std::ranges::sort(histories->members[deepest].stands_for, [&](uint32_t a, uint32_t b) {
+      return histories->members[a].first < histories->members[b].first;
+    });
   }
 }
 
@@ -95,15 +91,15 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
   }
   FindTwins(&result);
   // The members are sorted by rank.
-  if (!std::is_sorted(present.begin(), present.end())) std::sort(present.begin(), present.end());
+  if (!std::ranges::is_sorted(present)) std::ranges::sort(present);
   for (const auto* group : {&comm.ranks, &comm.remote_ranks}) {
     for (const int32_t rank : *group) {
-      if (rank >= 0 && !std::binary_search(present.begin(), present.end(), rank)) {
+      if (rank >= 0 && !std::ranges::binary_search(present, rank)) {
         result.absent.push_back(rank);
       }
     }
   }
-  std::sort(result.absent.begin(), result.absent.end());
+  std::ranges::sort(result.absent);
   result.absent.erase(std::unique(result.absent.begin(), result.absent.end()), result.absent.end());
   return result;
 }
@@ -166,7 +162,7 @@ void VisitDifferences(
   for (uint32_t i = 0; i < histories.members.size(); ++i) {
     if (histories.members[i].last != 0) by_first.push_back(i);
   }
-  std::stable_sort(by_first.begin(), by_first.end(), [&](uint32_t a, uint32_t b) {
+  std::ranges::stable_sort(by_first, [&](uint32_t a, uint32_t b) {
     return histories.members[a].first < histories.members[b].first;
   });
   size_t begun = 0;
@@ -182,7 +178,7 @@ void VisitDifferences(
     for (size_t i = 0; i < begun; ++i) {
       if (histories.members[by_first[i]].At(sequence) != nullptr) calls.push_back(by_first[i]);
     }
-    std::sort(calls.begin(), calls.end());
+    std::ranges::sort(calls);
     // Equal arguments are not examined again if every member with records has made this call.
     if (!differs[sequence - lowest] && calls.size() == begun) seen[arguments] = begun;
     visit(sequence, calls);

@@ -230,9 +230,8 @@ class DataMatcher {
       if (members.empty() || members.back() != voice.call) members.push_back(voice.call);
     }
     if (classes.size() < 2) return {};
-    std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
-      return a.second.size() > b.second.size();
-    });
+    std::ranges::stable_sort(
+        classes, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
     const bool tie = classes[0].second.size() == classes[1].second.size();
     Mismatch mismatch;
     mismatch.kind = KindOf(classes[0].first, classes[1].first);
@@ -242,10 +241,10 @@ class DataMatcher {
     for (size_t c = 1; c < classes.size(); ++c) {
       rest.insert(rest.end(), classes[c].second.begin(), classes[c].second.end());
     }
-    std::sort(rest.begin(), rest.end());
+    std::ranges::sort(rest);
     rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
     for (const uint32_t call : classes[0].second) {
-      if (!std::binary_search(rest.begin(), rest.end(), call)) mismatch.agreeing.push_back(call);
+      if (!std::ranges::binary_search(rest, call)) mismatch.agreeing.push_back(call);
     }
     return mismatch;
   }
@@ -254,8 +253,7 @@ class DataMatcher {
     const Member* member = calls_[i].topology;
     if (member == nullptr) return true;
     const std::vector<int32_t>& first = trace_.communicators[member->communicator].ranks;
-    return std::find(first.begin(), first.end(), trace_.processes[member->process].rank) !=
-           first.end();
+    return std::ranges::find(first, trace_.processes[member->process].rank) != first.end();
   }
 
   static Mismatch MatchNothing() { return {}; }
@@ -381,9 +379,9 @@ class DataMatcher {
     SetCulprits(complaints, &mismatch);
     visit(true, [&](const DataPair& pair) {
       const auto is_odd = [&](uint32_t i) {
-        return std::binary_search(mismatch.deviating.begin(), mismatch.deviating.end(), i);
+        return std::ranges::binary_search(mismatch.deviating, i);
       };
-      const auto receiver = std::find_if(pair.receivers.begin(), pair.receivers.end(), is_odd);
+      const auto receiver = std::ranges::find_if(pair.receivers, is_odd);
       if (mismatch || (receiver == pair.receivers.end() && !is_odd(pair.sender))) return;
       mismatch.kind = KindOf(*pair.sent, *pair.expected);
       mismatch.deviating_value = Text(*pair.sent);
@@ -474,8 +472,8 @@ class DataMatcher {
 
   Mismatch MatchAlltoallv() {
     if (intercommunicator_) return {};
-    if (std::all_of(calls_.begin(), calls_.end(),
-                    [](const MemberCall& call) { return IsTorch(call.arguments->operation); })) {
+    if (std::ranges::all_of(
+            calls_, [](const MemberCall& call) { return IsTorch(call.arguments->operation); })) {
       return MatchTotals();
     }
     if (!Spend(calls_.size() * calls_.size())) return {};

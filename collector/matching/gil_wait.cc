@@ -10,9 +10,8 @@
 namespace rollcall {
 
 ptrdiff_t GilFrame(const std::vector<const SourceFrame*>& frames) {
-  const auto outside = std::find_if(frames.begin(), frames.end(), [](const SourceFrame* frame) {
-    return FamilyOf(frame->module) != ModuleFamily::kC;
-  });
+  const auto outside = std::ranges::find_if(
+      frames, [](const SourceFrame* frame) { return FamilyOf(frame->module) != ModuleFamily::kC; });
   if (outside == frames.begin() || outside == frames.end()) return -1;
   if ((*outside)->language != Language::kPython) return -1;
   const auto call = std::prev(outside);

@@ -54,7 +54,7 @@ Mismatch Partition(const std::vector<MemberCall>& calls, MismatchKind kind,
     if (rest.empty()) mismatch.deviating_value = text_of(value);
     rest.insert(rest.end(), members.begin(), members.end());
   }
-  std::sort(rest.begin(), rest.end());
+  std::ranges::sort(rest);
   return mismatch;
 }
 

@@ -15,7 +15,7 @@ using Edges = std::vector<std::pair<int32_t, int32_t>>;  // from, to
 constexpr size_t kMinMutualEdges = 4;
 
 bool Has(const Edges& edges, int32_t from, int32_t to) {
-  return std::binary_search(edges.begin(), edges.end(), std::pair(from, to));
+  return std::ranges::binary_search(edges, std::pair(from, to));
 }
 
 Edges Without(const Edges& all, const Edges& some) {
@@ -50,8 +50,8 @@ std::vector<OddEdge> FindOddEdges(const Trace& trace, const Communicator& commun
       if (known.contains(from)) by_receiver.emplace_back(from, member.rank);
     }
   }
-  std::sort(by_sender.begin(), by_sender.end());
-  std::sort(by_receiver.begin(), by_receiver.end());
+  std::ranges::sort(by_sender);
+  std::ranges::sort(by_receiver);
   const Edges agreed = Both(by_sender, by_receiver);
   const Edges by_sender_only = Without(by_sender, by_receiver);
   const Edges by_receiver_only = Without(by_receiver, by_sender);
@@ -59,7 +59,7 @@ std::vector<OddEdge> FindOddEdges(const Trace& trace, const Communicator& commun
     return Has(by_sender_only, from, to) || Has(by_receiver_only, from, to);
   };
   size_t mutual = 0;
-  const bool symmetric = std::all_of(agreed.begin(), agreed.end(), [&](const auto& edge) {
+  const bool symmetric = std::ranges::all_of(agreed, [&](const auto& edge) {
     const bool back = Has(agreed, edge.second, edge.first);
     mutual += back;
     return back || is_odd(edge.second, edge.first);

@@ -87,7 +87,7 @@ bool AgreeWithoutEach(const History& a, size_t i, const History& b) {
   }
   // It is unknown whether the call was made again after the last common call.
   return times >= 2 && varies && agreeing >= kMinEachTime &&
-         std::find(b.sites.begin(), b.sites.end(), left_out) == b.sites.end();
+         std::ranges::find(b.sites, left_out) == b.sites.end();
 }
 
 // Whether a and b have the same calls from i on in a different order. If so, no call was skipped.
@@ -204,8 +204,8 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
   std::vector<const std::vector<uint32_t>*> by_size;
   by_size.reserve(classes.size());
   for (const auto& [key, members] : classes) by_size.push_back(&members);
-  std::stable_sort(by_size.begin(), by_size.end(),
-                   [](const auto* a, const auto* b) { return a->size() > b->size(); });
+  std::ranges::stable_sort(by_size,
+                           [](const auto* a, const auto* b) { return a->size() > b->size(); });
 
   std::vector<History> by_class;
   for (const auto* members : by_size) {
@@ -246,8 +246,8 @@ std::optional<Shift> FindShift(const Trace& trace, const CallSites& sites,
     shift.extra = !shift.extra;
   }
   shift.tie = shift.deviating.size() == shift.agreeing.size();
-  std::sort(shift.deviating.begin(), shift.deviating.end());
-  std::sort(shift.agreeing.begin(), shift.agreeing.end());
+  std::ranges::sort(shift.deviating);
+  std::ranges::sort(shift.agreeing);
   return shift;
 }
 

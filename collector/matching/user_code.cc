@@ -34,9 +34,9 @@ std::string SourceTree(std::string_view path) {
   constexpr std::string_view kTorch[] = {"nn/",    "distributed/", "autograd/", "utils/",
                                          "optim/", "_dynamo/",     "_tensor.",  "lib/"};
   std::string_view rest;
-  if (After(path, "/torch/", &rest) &&
-      std::any_of(std::begin(kTorch), std::end(kTorch),
-                  [&](std::string_view below) { return rest.starts_with(below); })) {
+  if (After(path, "/torch/", &rest) && std::ranges::any_of(kTorch, [&](std::string_view below) {
+        return rest.starts_with(below);
+      })) {
     return "torch";
   }
   return After(path, "/mpi4py/", &rest) ? "mpi4py" : "";
@@ -97,8 +97,7 @@ constexpr std::string_view kNcclFunctions[] = {
 bool IsNcclFunction(std::string_view function) {
   if (function.starts_with("pnccl")) function.remove_prefix(1);
   return function.starts_with("nccl") &&
-         std::find(std::begin(kNcclFunctions), std::end(kNcclFunctions), function) !=
-             std::end(kNcclFunctions);
+         std::ranges::find(kNcclFunctions, function) != std::end(kNcclFunctions);
 }
 
 // The index of the frame that called NCCL, or 0. Frames inside NCCL may be the profiler's, which

@@ -10,7 +10,7 @@ namespace rollcall {
 const std::vector<int32_t>& PeerRanks(const Communicator& communicator, int32_t rank) {
   const std::vector<int32_t>& ranks = communicator.ranks;
   if (communicator.remote_ranks.empty()) return ranks;
-  const bool local = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  const bool local = std::ranges::find(ranks, rank) != ranks.end();
   return local ? communicator.remote_ranks : ranks;
 }
 

@@ -15,8 +15,8 @@ bool IsInterpreterFunction(std::string_view function) {
       "vectorcall_", "function_code", "object_vac",  "slot_tp_",   "slot_mp_",
       "wrap_",       "type_call",     "run_mod",     "run_eval_",  "builtin_exec",
       "gen_send_",   "gen_iternext",  "_TAIL_CALL_", "bound_",     "method_call"};
-  return std::any_of(std::begin(kStarts), std::end(kStarts),
-                     [&](std::string_view start) { return function.starts_with(start); });
+  return std::ranges::any_of(kStarts,
+                             [&](std::string_view start) { return function.starts_with(start); });
 }
 
 // The end of each run, as the index after its last frame. The last run may be cut.
@@ -33,7 +33,7 @@ MergedStack Apart(const std::vector<NativeKind>& native, bool native_whole, uint
   stack.apart = true;
   const auto is_own = [](NativeKind kind) { return kind != NativeKind::kOther; };
   const auto inner_end =
-      static_cast<uint32_t>(std::find_if(native.begin(), native.end(), is_own) - native.begin());
+      static_cast<uint32_t>(std::ranges::find_if(native, is_own) - native.begin());
   uint32_t outer_begin =
       static_cast<uint32_t>(native.rend() - std::find_if(native.rbegin(), native.rend(), is_own));
   // If the walk was cut, the outer native frames may be between Python frames.
@@ -73,10 +73,9 @@ MergedStack MergeStacks(const std::vector<NativeKind>& native, bool native_whole
                         const std::vector<bool>& entries, ring::PythonEnd python_end) {
   if (native.empty()) native_whole = false;  // only the Python frames were requested
   const std::vector<uint32_t> run_ends = RunEnds(entries);
-  const auto loops =
-      static_cast<size_t>(std::count(native.begin(), native.end(), NativeKind::kLoop));
-  const bool known = loops > 0 || std::find(native.begin(), native.end(),
-                                            NativeKind::kInterpreter) == native.end();
+  const auto loops = static_cast<size_t>(std::ranges::count(native, NativeKind::kLoop));
+  const bool known =
+      loops > 0 || std::ranges::find(native, NativeKind::kInterpreter) == native.end();
   const bool python_whole =
       python_end == ring::PythonEnd::kComplete && !entries.empty() && entries.back();
   const bool enough_loops = !native_whole || loops >= run_ends.size();

@@ -125,7 +125,7 @@ class ArgumentChecker {
 std::span<const uint32_t> CallersOfExit(const Trace& trace, uint32_t call_path) {
   if (call_path == kNoIndex) return {};
   const std::vector<uint32_t>& codes = trace.call_paths[call_path].codes;
-  const auto first = std::find_if(codes.begin(), codes.end(), [&](uint32_t code) {
+  const auto first = std::ranges::find_if(codes, [&](uint32_t code) {
     const ModuleFamily family = FamilyOf(trace.codes[code].module_path);
     return family != ModuleFamily::kC && family != ModuleFamily::kRollcall;
   });
@@ -138,7 +138,7 @@ std::span<const uint32_t> CallersOfExit(const Trace& trace, uint32_t call_path) 
 bool LeftByLibrary(const Trace& trace, const Process& process) {
   const std::span<const uint32_t> codes = CallersOfExit(trace, process.exit_call_path);
   if (codes.empty() || !IsOfMpi(FamilyOf(trace.codes[codes.front()].module_path))) return false;
-  return !process.open_calls.empty() || std::any_of(codes.begin(), codes.end(), [&](uint32_t code) {
+  return !process.open_calls.empty() || std::ranges::any_of(codes, [&](uint32_t code) {
     return FamilyOf(trace.codes[code].module_path) == ModuleFamily::kMpi;
   });
 }
@@ -174,8 +174,9 @@ bool HasNoClass(const Trace& trace, const Process& process, ErrorClass error) {
 
 bool IsInsideReportedCall(const Process& process) {
   return process.exit_ns != kNoTime &&
-         std::any_of(process.open_calls.begin(), process.open_calls.end(),
-                     [&](const OpenCall& call) { return call.event.start_ns <= process.exit_ns; });
+         std::ranges::any_of(process.open_calls, [&](const OpenCall& call) {
+           return call.event.start_ns <= process.exit_ns;
+         });
 }
 
 // Whether the process has made no recorded call since it reported the error.
@@ -185,9 +186,9 @@ bool WasLastAct(const Trace& trace, const Process& process) {
            (event.end_ns == kNoTime || event.end_ns <= process.exit_ns);
   };
   const uint32_t own = static_cast<uint32_t>(&process - trace.processes.data());
-  return std::all_of(process.p2p.begin(), process.p2p.end(), before) &&
-         std::all_of(process.lifecycle.begin(), process.lifecycle.end(), before) &&
-         std::all_of(trace.members.begin(), trace.members.end(), [&](const Member& member) {
+  return std::ranges::all_of(process.p2p, before) &&
+         std::ranges::all_of(process.lifecycle, before) &&
+         std::ranges::all_of(trace.members, [&](const Member& member) {
            return member.process != own || member.events.empty() || before(member.events.back());
          });
 }
@@ -201,7 +202,7 @@ bool WasFirstToEnd(const Trace& trace, const Process& process) {
            (end.how == ProcessEnd::How::kSignaled && end.status == 9 && !end.oom_killed);
   };
   const std::vector<uint32_t>& all = trace.worlds[process.world].processes;
-  return std::all_of(all.begin(), all.end(), [&](uint32_t p) {
+  return std::ranges::all_of(all, [&](uint32_t p) {
     if (p == kNoIndex) return false;
     const Process& other = trace.processes[p];
     if (&other != &process && other.exit_mark != ring::ExitMark::kNone) return false;
@@ -355,8 +356,7 @@ std::string MpiFunction(const Trace& trace, uint32_t call_path) {
 }
 
 bool IsInsideRejected(const Process& process) {
-  return std::any_of(process.rejected.begin(), process.rejected.end(),
-                     [](const RejectedCall& call) { return call.open; });
+  return std::ranges::any_of(process.rejected, [](const RejectedCall& call) { return call.open; });
 }
 
 }  // namespace rollcall

@@ -520,8 +520,7 @@ struct Trace {
 // Whether every rank of the world has a trace.
 inline bool HasAllTraces(const World& world) {
   return world.size >= 0 && world.processes.size() >= static_cast<size_t>(world.size) &&
-         std::find(world.processes.begin(), world.processes.end(), kNoIndex) ==
-             world.processes.end();
+         std::ranges::find(world.processes, kNoIndex) == world.processes.end();
 }
 
 // The process of a rank; kNoIndex if its trace is missing, or if there is no such world or rank.

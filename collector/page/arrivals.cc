@@ -60,7 +60,7 @@ Json Stragglers(const AlignedTrace& analysis, const std::vector<uint32_t>& shown
   for (uint32_t i = 0; i < processes.size(); ++i) processes[i].process = i;
   std::erase_if(processes,
                 [](const Lateness& late) { return late.last == 0 || late.of < kEnough; });
-  std::sort(processes.begin(), processes.end(), [](const Lateness& a, const Lateness& b) {
+  std::ranges::sort(processes, [](const Lateness& a, const Lateness& b) {
     return std::tuple(b.last, b.sum_ns, a.process) < std::tuple(a.last, a.sum_ns, b.process);
   });
   if (processes.size() > kMaxStragglers) processes.resize(kMaxStragglers);

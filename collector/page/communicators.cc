@@ -156,7 +156,7 @@ class Matrix {
     }
     if (!histories_.absent.empty()) classes_.push_back({.ranks = histories_.absent});
     for (Class& one : classes_) Normalize(&one.ranks);
-    std::stable_sort(classes_.begin(), classes_.end(), [](const Class& a, const Class& b) {
+    std::ranges::stable_sort(classes_, [](const Class& a, const Class& b) {
       return std::tuple(!a.culprit, b.ranks.size()) < std::tuple(!b.culprit, a.ranks.size());
     });
   }
@@ -263,15 +263,14 @@ std::vector<uint32_t> ShownCommunicators(const AlignedTrace& analysis, const Rep
       ++finding;
     }
     const CommunicatorHistory& histories = analysis.histories[c];
-    const bool even =
-        std::all_of(histories.members.begin(), histories.members.end(),
-                    [&](const MemberHistory& one) { return one.entered == histories.highest; });
+    const bool even = std::ranges::all_of(histories.members, [&](const MemberHistory& one) {
+      return one.entered == histories.highest;
+    });
     return std::tuple(finding, even, -static_cast<int64_t>(histories.members.size()), c);
   };
   std::map<uint32_t, decltype(order(0))> orders;
   for (const uint32_t c : shown) orders.emplace(c, order(c));
-  std::sort(shown.begin(), shown.end(),
-            [&](uint32_t a, uint32_t b) { return orders.at(a) < orders.at(b); });
+  std::ranges::sort(shown, [&](uint32_t a, uint32_t b) { return orders.at(a) < orders.at(b); });
   if (shown.size() > kMaxCommunicators) {
     left_out->push_back(
         fmt::format("the collectives of {} communicators", shown.size() - kMaxCommunicators));

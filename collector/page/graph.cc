@@ -77,7 +77,7 @@ Json Graph(const WaitPicture& picture) {
   for (size_t i = 0; i < picture.nodes.size(); ++i) {
     if (linked[i] || picture.nodes[i].culprit) chosen.push_back(i);
   }
-  std::stable_sort(chosen.begin(), chosen.end(), [&](size_t a, size_t b) {
+  std::ranges::stable_sort(chosen, [&](size_t a, size_t b) {
     const auto order = [&](size_t i) {
       const Node& node = picture.nodes[i];
       return std::tuple(!node.culprit, cycles[i] == 0, !node.stuck, node.kind == Node::Kind::kRanks,

@@ -47,7 +47,7 @@ Json Hosts(const Trace& trace) {
     Normalize(&host.second.ranks);
     order.emplace_back(host.second.ranks.front(), &host);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   if (order.size() > kMaxHosts) order.resize(kMaxHosts);
   Json json = Json::array();
   for (const auto& [rank, host] : order) {

@@ -52,7 +52,7 @@ class Tree {
       callees.push_back(Node(callee, of_thread ? callee.function.substr(kThread.size()) : thread));
     }
     std::vector<int32_t> ranks = node.ranks;
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     return {{"function", Text(node.function)},
             {"place", Text(node.place)},
             {"user", node.user},
@@ -86,9 +86,8 @@ Json Stacks(const AlignedTrace& analysis) {
   }
   std::vector<const Groups::value_type*> by_size;
   for (const auto& group : groups) by_size.push_back(&group);
-  std::stable_sort(by_size.begin(), by_size.end(), [](const auto* a, const auto* b) {
-    return a->second.size() > b->second.size();
-  });
+  std::ranges::stable_sort(
+      by_size, [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
   size_t left_out = 0;
   for (size_t i = 0; i < by_size.size(); ++i) {
     if (i >= kMaxStacks) {
@@ -100,12 +99,12 @@ Json Stacks(const AlignedTrace& analysis) {
       stacks.push_back({.rank = rank, .frames = FramesOf(trace, call_path), .doing = doing});
     }
   }
-  std::stable_sort(stacks.begin(), stacks.end(), [](const RankStack& a, const RankStack& b) {
+  std::ranges::stable_sort(stacks, [](const RankStack& a, const RankStack& b) {
     return std::tuple(!a.thread.empty(), a.rank) < std::tuple(!b.thread.empty(), b.rank);
   });
   StackNode root = StackTree(stacks, /*full=*/true);
   for (const RankStack& stack : stacks) root.ranks.push_back(stack.rank);
-  std::sort(root.ranks.begin(), root.ranks.end());
+  std::ranges::sort(root.ranks);
   root.ranks.erase(std::unique(root.ranks.begin(), root.ranks.end()), root.ranks.end());
   Tree tree;
   Json json = tree.Node(root, "");

@@ -38,7 +38,7 @@ std::vector<const Node*> ClassesOf(const WaitPicture& picture) {
   for (const Node& node : picture.nodes) {
     if (node.kind == Node::Kind::kRanks) nodes.push_back(&node);
   }
-  std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
+  std::ranges::stable_sort(nodes, [](const Node* a, const Node* b) {
     return std::tuple(!a->culprit, b->ranks.size()) < std::tuple(!b->culprit, a->ranks.size());
   });
   return nodes;

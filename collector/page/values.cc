@@ -21,7 +21,7 @@ constexpr size_t kMaxCalls = 1500;
 std::string Text(std::string_view raw) { return CleanText(raw, kMaxTextBytes, /*tab_width=*/8); }
 
 Json Ranks(const std::vector<int32_t>& ranks) {
-  ROLLCALL_ASSERT(std::is_sorted(ranks.begin(), ranks.end()));
+  ROLLCALL_ASSERT(std::ranges::is_sorted(ranks));
   std::string text = ranks.empty() ? "" : FoldRanks(ranks);
   if (text.size() > kMaxRanksBytes) {
     text.resize(text.rfind(',', kMaxRanksBytes));

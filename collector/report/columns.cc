@@ -8,9 +8,8 @@ namespace rollcall {
 
 size_t Width(std::string_view text) {
   // UTF-8 continuation bytes take no column.
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string Padded(std::string text, size_t width) {

@@ -41,9 +41,8 @@ std::string ShownFunction(const AlignedTrace& analysis, const Event& event) {
 
 bool IsInside(const Process& process, const Event& event) {
   const auto same = [&event](const auto& open) { return IsSame(open.event, event); };
-  if (std::any_of(process.open_calls.begin(), process.open_calls.end(), same)) return true;
-  return process.device &&
-         std::any_of(process.open_requests.begin(), process.open_requests.end(), same);
+  if (std::ranges::any_of(process.open_calls, same)) return true;
+  return process.device && std::ranges::any_of(process.open_requests, same);
 }
 
 std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank) {
@@ -58,8 +57,8 @@ std::vector<uint32_t> ProcessesOf(const Trace& trace, int32_t rank) {
 std::vector<const Event*> CallsOf(const AlignedTrace& analysis, uint32_t process) {
   std::vector<const Event*> calls = analysis.Timeline(process);
   for (const Event& event : analysis.trace.processes[process].lifecycle) calls.push_back(&event);
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+  std::ranges::stable_sort(
+      calls, [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
   return calls;
 }
 

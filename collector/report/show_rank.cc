@@ -96,7 +96,7 @@ class RankDifference {
     }
   }
   bool IsShared(uint32_t communicator) const {
-    return std::binary_search(shared_.begin(), shared_.end(), communicator);
+    return std::ranges::binary_search(shared_, communicator);
   }
 
   // Rings reach back to different times, so both lists begin at the first collective that both
@@ -111,7 +111,7 @@ class RankDifference {
       const Event* of_right = right->At(number);
       if (of_left == nullptr || of_right == nullptr) continue;
       const auto place = [](const std::vector<const Event*>& calls, const Event* event) {
-        return static_cast<size_t>(std::find(calls.begin(), calls.end(), event) - calls.begin());
+        return static_cast<size_t>(std::ranges::find(calls, event) - calls.begin());
       };
       const std::pair at(place(calls_[0], of_left), place(calls_[1], of_right));
       if (!best || at.first + at.second < best->first + best->second) best = at;
@@ -131,7 +131,7 @@ class RankDifference {
   }
   bool HasLost(int side) const {
     const std::vector<Thread>& threads = Of(side).threads;
-    return std::any_of(threads.begin(), threads.end(), [](const Thread& thread) {
+    return std::ranges::any_of(threads, [](const Thread& thread) {
       return thread.lost_collectives != 0 || thread.lost_p2p != 0;
     });
   }

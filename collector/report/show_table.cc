@@ -79,7 +79,7 @@ class Table {
       Normalize(&of);
       rows.emplace_back(of, doing);
     }
-    std::sort(rows.begin(), rows.end());  // by the lowest rank
+    std::ranges::sort(rows);  // by the lowest rank
     std::string name = Name(number);
     for (const auto& [of, doing] : rows) {
       rows_.push_back(

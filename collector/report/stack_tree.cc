@@ -20,9 +20,9 @@ namespace {
 
 StackNode* Child(StackNode* parent, const std::string& function, const std::string& place,
                  int32_t rank) {
-  auto node = std::find_if(
-      parent->callees.begin(), parent->callees.end(),
-      [&](const StackNode& known) { return known.function == function && known.place == place; });
+  auto node = std::ranges::find_if(parent->callees, [&](const StackNode& known) {
+    return known.function == function && known.place == place;
+  });
   if (node == parent->callees.end()) {
     node = parent->callees.emplace(node);
     node->function = function;
@@ -46,7 +46,7 @@ std::string_view CalledName(const SourceFrame& frame) {
 
 // Outermost first.
 std::vector<const SourceFrame*> ShownFrames(std::vector<const SourceFrame*> frames, bool full) {
-  std::reverse(frames.begin(), frames.end());
+  std::ranges::reverse(frames);
   if (full) return frames;
   std::vector<const SourceFrame*> own;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(own),
@@ -114,9 +114,8 @@ void AddLiveStacks(const Process& process, bool full, std::vector<RankStack>* st
       stack.thread = live.thread_name.empty() ? std::to_string(live.tid) : live.thread_name;
     }
     // The first folded frame is the function that the user's code called.
-    const auto own =
-        std::find_if(stack.frames.begin(), stack.frames.end(),
-                     [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
+    const auto own = std::ranges::find_if(
+        stack.frames, [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
     if (!full && own != stack.frames.begin() && own != stack.frames.end()) {
       const std::string_view called = CalledName(**std::prev(own));
       if (!called.empty()) stack.doing = fmt::format("{}, {}", called, stack.doing);
@@ -143,7 +142,7 @@ std::vector<RankStack> LiveStacksOf(const Trace& trace, const Finding& finding, 
     }
   }
   if (!is_live) return {};
-  std::stable_sort(stacks.begin(), stacks.end(), [](const RankStack& a, const RankStack& b) {
+  std::ranges::stable_sort(stacks, [](const RankStack& a, const RankStack& b) {
     return std::tuple(!a.thread.empty(), a.rank) < std::tuple(!b.thread.empty(), b.rank);
   });
   return stacks;

@@ -38,14 +38,13 @@ int32_t CpuPercent(const LiveStack& stack) {
 }
 
 bool HasPython(const std::vector<const SourceFrame*>& frames) {
-  return std::any_of(frames.begin(), frames.end(),
-                     [](const SourceFrame* frame) { return frame->language == Language::kPython; });
+  return std::ranges::any_of(
+      frames, [](const SourceFrame* frame) { return frame->language == Language::kPython; });
 }
 
 size_t UserFrames(const std::vector<const SourceFrame*>& frames) {
-  return static_cast<size_t>(
-      std::count_if(frames.begin(), frames.end(),
-                    [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); }));
+  return static_cast<size_t>(std::ranges::count_if(
+      frames, [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); }));
 }
 
 std::string FramePlace(const SourceFrame& frame) {
@@ -69,7 +68,7 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
   std::vector<std::string> of;
   const auto fold = [&](bool outermost = false) {
     // The start-up frames of a program are not shown.
-    const bool start = outermost && std::all_of(of.begin(), of.end(), [](const std::string& name) {
+    const bool start = outermost && std::ranges::all_of(of, [](const std::string& name) {
                          return name == "libc" || name == "Python";
                        });
     if (folded == 0 || start) return;
@@ -83,7 +82,7 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
     const std::string framework = FrameworkOf(*frame);
     if (!full && !framework.empty()) {
       ++folded;
-      if (std::find(of.begin(), of.end(), framework) == of.end()) of.push_back(framework);
+      if (std::ranges::find(of, framework) == of.end()) of.push_back(framework);
       continue;
     }
     fold();

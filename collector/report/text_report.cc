@@ -75,9 +75,8 @@ class TextWriter {
     return KindSeverity(finding.kind) == Severity::kNote;
   }
   size_t Errors() const {
-    return static_cast<size_t>(
-        std::count_if(report_.findings.begin(), report_.findings.end(),
-                      [](const Finding& finding) { return !IsNote(finding); }));
+    return static_cast<size_t>(std::ranges::count_if(
+        report_.findings, [](const Finding& finding) { return !IsNote(finding); }));
   }
 
   // "…: halo.c:12 exchange, halo.c:30 finish  (request-leak)". For sites on the same line, the
@@ -89,9 +88,8 @@ class TextWriter {
     for (const Site& site : finding.sites) {
       const std::string place = FramePlace(site.frame);
       if (site.frame.line == 0 || finding.title.find(place) != std::string::npos) continue;
-      const auto same = std::find_if(shown.begin(), shown.end(), [&](const Site* other) {
-        return FramePlace(other->frame) == place;
-      });
+      const auto same = std::ranges::find_if(
+          shown, [&](const Site* other) { return FramePlace(other->frame) == place; });
       const SourceFrame* caller = same == shown.end() ? nullptr : DifferingFrame(site, **same);
       if (same != shown.end() && caller == nullptr) continue;
       shown.push_back(&site);

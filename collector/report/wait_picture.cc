@@ -84,9 +84,8 @@ class Painter {
     const std::vector<LiveStack>& stacks = analysis_.trace.processes[index].live_stacks;
     if (stacks.empty()) return {};
     const std::vector<const SourceFrame*> frames = FramesOf(stacks.front());
-    const auto own = std::find_if(frames.begin(), frames.end(), [](const SourceFrame* frame) {
-      return !IsFrameworkFrame(*frame);
-    });
+    const auto own = std::ranges::find_if(
+        frames, [](const SourceFrame* frame) { return !IsFrameworkFrame(*frame); });
     return own == frames.end() ? "" : FramePlace(**own);
   }
 

@@ -138,7 +138,7 @@ std::map<std::pair<VerdictKind, Certainty>, size_t> ActiveFindings::Counts() con
 }
 
 bool ActiveFindings::AnyDue(int64_t now_ns) const {
-  return std::any_of(active_.begin(), active_.end(), [&](const auto& entry) {
+  return std::ranges::any_of(active_, [&](const auto& entry) {
     const ActiveFinding& active = entry.second;
     return active.seen_ns == diagnosed_ns_ && IsDue(active.newest, now_ns);
   });
@@ -200,8 +200,8 @@ Withdrawal ActiveFindings::Withdraw(
     active = is_void ? active_.erase(active) : std::next(active);
   }
   Normalize(&withdrawal.ranks);
-  withdrawal.all = std::none_of(active_.begin(), active_.end(),
-                                [](const auto& active) { return active.second.newest.hangs; });
+  withdrawal.all =
+      std::ranges::none_of(active_, [](const auto& active) { return active.second.newest.hangs; });
   return withdrawal;
 }
 

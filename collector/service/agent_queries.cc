@@ -49,8 +49,8 @@ void AgentQueries::OnAnswer(uint64_t number, Agent* agent, const rpc::AgentMessa
   };
   if (message.has_snapshot() || message.has_snapshots()) {
     const auto& chunks = message.snapshots().chunks();
-    const bool fits = message.has_snapshot() ? add(message.snapshot())
-                                             : std::all_of(chunks.begin(), chunks.end(), add);
+    const bool fits =
+        message.has_snapshot() ? add(message.snapshot()) : std::ranges::all_of(chunks, add);
     if (!fits) agent->link->Refuse("a snapshot that does not fit");
   } else if (message.has_symbols()) {
     OnSymbols(message.symbols());
@@ -196,10 +196,9 @@ void AgentQueries::Symbolize(Trace* trace) {
   std::set<uint64_t> requested;
   while (!unknown.empty() && requested.size() < kMaxSymbolAgents &&
          Now(CLOCK_MONOTONIC) < deadline) {
-    const auto agent =
-        std::find_if(agents_->all().begin(), agents_->all().end(), [&](const auto& entry) {
-          return entry.second.connected() && !requested.contains(entry.first);
-        });
+    const auto agent = std::ranges::find_if(agents_->all(), [&](const auto& entry) {
+      return entry.second.connected() && !requested.contains(entry.first);
+    });
     if (agent == agents_->all().end()) break;
     const uint64_t number = agent->first;
     requested.insert(number);

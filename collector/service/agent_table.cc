@@ -127,8 +127,8 @@ Agent* AgentTable::FindConnected(uint64_t number) {
 }
 
 size_t AgentTable::connected() const {
-  return static_cast<size_t>(std::count_if(
-      agents_.begin(), agents_.end(), [](const auto& agent) { return agent.second.connected(); }));
+  return static_cast<size_t>(
+      std::ranges::count_if(agents_, [](const auto& agent) { return agent.second.connected(); }));
 }
 
 bool AgentTable::Hold(size_t bytes) {

@@ -80,9 +80,8 @@ std::vector<AggregatorTree::Order> AggregatorTree::TakeOrders() {
     leaving_.insert(number);
     orders.push_back({number, aggregator.address});
   }
-  const auto asked = static_cast<size_t>(
-      std::count_if(aggregators_.begin(), aggregators_.end(),
-                    [](const auto& entry) { return entry.second.address.empty(); }));
+  const auto asked = static_cast<size_t>(std::ranges::count_if(
+      aggregators_, [](const auto& entry) { return entry.second.address.empty(); }));
   size_t excess = DirectCount() > max_direct_ ? DirectCount() - max_direct_ : 0;
   excess -= std::min(excess, asked * kFanOut);
   for (auto next = movable_.begin(); excess != 0 && next != movable_.end();) {

@@ -317,8 +317,7 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
   bool Flushed() {
     const std::lock_guard lock(mutex_);
     const auto flushed = [](const auto& connection) { return connection->Flushed(); };
-    return std::all_of(sessions_.begin(), sessions_.end(), flushed) &&
-           std::all_of(streams_.begin(), streams_.end(), flushed);
+    return std::ranges::all_of(sessions_, flushed) && std::ranges::all_of(streams_, flushed);
   }
 
   const grpc::Status kNoToken{grpc::StatusCode::UNAUTHENTICATED, rpc::kWrongToken};

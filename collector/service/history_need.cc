@@ -44,8 +44,7 @@ class Classes {
   std::vector<uint32_t> Representatives() const {
     std::vector<Class> by_size;
     for (const auto& [key, one] : classes_) by_size.push_back(one);
-    std::stable_sort(by_size.begin(), by_size.end(),
-                     [](const Class& a, const Class& b) { return a.size < b.size; });
+    std::ranges::stable_sort(by_size, {}, &Class::size);
     std::vector<uint32_t> processes;
     processes.reserve(by_size.size());
     for (const Class& one : by_size) processes.push_back(one.process);

@@ -26,8 +26,8 @@ const JobState::OpenCall* OpenCallOf(const JobState::Process& process, uint64_t 
 }
 
 bool IsInsideCollective(const JobState::Process& process) {
-  return std::any_of(process.open_calls.begin(), process.open_calls.end(),
-                     [](const JobState::OpenCall& call) { return call.sequence != 0; });
+  return std::ranges::any_of(process.open_calls,
+                             [](const JobState::OpenCall& call) { return call.sequence != 0; });
 }
 
 }  // namespace
@@ -72,9 +72,7 @@ void JobPace::NoteArrivals(const JobState::Process& process, int64_t now_ns) {
     const JobState::OpenCall* const open = OpenCallOf(process, member.key, member.entered);
     const Arrival arrival{member.entered, open != nullptr ? open->since_ns : now_ns, now_ns};
     auto& arrivals = communicator.arrivals;
-    const auto at = std::lower_bound(
-        arrivals.begin(), arrivals.end(), arrival.sequence,
-        [](const Arrival& one, uint64_t sequence) { return one.sequence < sequence; });
+    const auto at = std::ranges::lower_bound(arrivals, arrival.sequence, {}, &Arrival::sequence);
     if (at != arrivals.end() && at->sequence == arrival.sequence) {
       if (arrival.at_ns < at->at_ns) *at = arrival;
     } else if (at != arrivals.begin()) {
@@ -102,9 +100,8 @@ void JobPace::Measure(const JobState::Process& process, int64_t now_ns) {
 }
 
 void JobPace::EndLateness(const JobState::Process& process, int64_t now_ns, Process* pace) {
-  const auto member =
-      std::find_if(process.members.begin(), process.members.end(),
-                   [&](const JobState::Member& one) { return one.key == pace->late_key; });
+  const auto member = std::ranges::find_if(
+      process.members, [&](const JobState::Member& one) { return one.key == pace->late_key; });
   const bool arrived = member == process.members.end() || member->entered >= pace->late_sequence;
   if (!arrived && JobState::IsLive(process)) {
     pace->late_ns = now_ns - pace->late_first_ns;

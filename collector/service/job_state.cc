@@ -34,7 +34,7 @@ bool JobState::IsLive(const Process& process) {
 }
 
 bool JobState::Process::aborts() const {
-  return std::any_of(open_calls.begin(), open_calls.end(), [](const OpenCall& call) {
+  return std::ranges::any_of(open_calls, [](const OpenCall& call) {
     return call.operation == static_cast<uint32_t>(Operation::kAbort);
   });
 }
@@ -80,8 +80,8 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
 }
 
 void JobState::StoreMember(const rpc::MemberDigest& member, Process* process) {
-  auto known = std::find_if(process->members.begin(), process->members.end(),
-                            [&](const Member& one) { return one.key == member.key(); });
+  auto known = std::ranges::find_if(process->members,
+                                    [&](const Member& one) { return one.key == member.key(); });
   if (known == process->members.end()) {
     if (process->members.size() >= kMembersKept) return;
     known = process->members.insert(known, Member{.key = member.key()});
@@ -161,15 +161,15 @@ std::vector<JobState::Progress> JobState::Communicators(int64_t now_ns) const {
   std::vector<Progress> all;
   all.reserve(live.size());
   for (const uint64_t key : live) all.push_back(by_key[key]);
-  std::sort(all.begin(), all.end(), [](const Progress& a, const Progress& b) {
+  std::ranges::sort(all, [](const Progress& a, const Progress& b) {
     return std::tuple(-a.size, a.job, a.key) < std::tuple(-b.size, b.job, b.key);
   });
   return all;
 }
 
 size_t JobState::live() const {
-  return static_cast<size_t>(std::count_if(processes_.begin(), processes_.end(),
-                                           [](const auto& entry) { return IsLive(entry.second); }));
+  return static_cast<size_t>(
+      std::ranges::count_if(processes_, [](const auto& entry) { return IsLive(entry.second); }));
 }
 
 Suspicion JobState::Check(int64_t now_ns) const {
@@ -228,7 +228,7 @@ Suspicion JobState::Check(int64_t now_ns) const {
       suspect(Reason::kStalled, Fold(world.waiting_picture, world.stalled.size(), 5));
       if (found.reason == Reason::kStalled && found.stalled.empty()) {
         found.stalled = std::move(world.stalled);
-        std::sort(found.stalled.begin(), found.stalled.end());
+        std::ranges::sort(found.stalled);
       }
     }
     if (world.gone > 0) suspect(Reason::kEnded, Fold(world.picture, moved, 7));

@@ -173,8 +173,8 @@ int Listener::TimeoutMs() {
     timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
   }
   // No event reports that a place has become free.
-  const bool waits = std::any_of(silent_.begin(), silent_.end(),
-                                 [](const Silent& connection) { return connection.waits; });
+  const bool waits =
+      std::ranges::any_of(silent_, [](const Silent& connection) { return connection.waits; });
   const std::lock_guard lock(mutex_);
   if (unproven_.empty() && !waits) return timeout;
   return timeout < 0 ? kTickMs : std::min(timeout, kTickMs);
@@ -206,8 +206,8 @@ void Listener::Run() {
 }
 
 std::deque<Listener::Silent>::iterator Listener::OldestSilent() {
-  return std::find_if(silent_.begin(), silent_.end(),
-                      [](const Silent& connection) { return connection.fd && !connection.waits; });
+  return std::ranges::find_if(
+      silent_, [](const Silent& connection) { return connection.fd && !connection.waits; });
 }
 
 void Listener::Accept(int listener) {
@@ -271,9 +271,9 @@ void Listener::Unproven::Close(int64_t now_ns) {
 
 bool Listener::HasPlace(Protocol protocol, int64_t now_ns) {
   const auto is_one = [&](const Unproven& other) { return other.protocol == protocol; };
-  const auto count = std::count_if(unproven_.begin(), unproven_.end(), is_one);
+  const auto count = std::ranges::count_if(unproven_, is_one);
   if (static_cast<size_t>(count) < kMaxUnproven) return true;
-  const auto oldest = std::find_if(unproven_.begin(), unproven_.end(), [&](const Unproven& other) {
+  const auto oldest = std::ranges::find_if(unproven_, [&](const Unproven& other) {
     return is_one(other) && other.copy && now_ns - other.since_ns > kUnprovenIfOthersWaitNs;
   });
   if (oldest == unproven_.end()) return false;

@@ -21,8 +21,8 @@ namespace {
 
 // Whether records are missing because only the newest ones were requested.
 bool IsCut(const Trace& trace) {
-  return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
-    return std::any_of(process.threads.begin(), process.threads.end(), [](const Thread& thread) {
+  return std::ranges::any_of(trace.processes, [](const Process& process) {
+    return std::ranges::any_of(process.threads, [](const Thread& thread) {
       return thread.lost_collectives != 0 || thread.lost_p2p != 0;
     });
   });

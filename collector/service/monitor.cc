@@ -32,11 +32,11 @@ bool IsUrgent(const rpc::AgentMessage& message) {
 // Whether a process recorded more than its rendezvous at the store of torch.distributed; see
 // JobState::ever_seen().
 bool RecordsCalls(const Trace& trace) {
-  const bool only_met = !trace.communicators.empty() &&
-                        std::all_of(trace.communicators.begin(), trace.communicators.end(),
-                                    [](const Communicator& communicator) {
-                                      return communicator.created_by == Operation::kC10dRendezvous;
-                                    });
+  const bool only_met =
+      !trace.communicators.empty() &&
+      std::ranges::all_of(trace.communicators, [](const Communicator& communicator) {
+        return communicator.created_by == Operation::kC10dRendezvous;
+      });
   return !trace.processes.empty() && !only_met;
 }
 
@@ -50,8 +50,7 @@ std::vector<uint64_t> CalledStalled(const JobState& state, const Trace& trace,
     if (!stalled || finding.world >= trace.worlds.size()) continue;
     for (const auto& [id, process] : state.processes()) {
       if (!process.ended && process.job_key == trace.worlds[finding.world].job_key &&
-          std::binary_search(finding.culprits.begin(), finding.culprits.end(),
-                             process.world_rank)) {
+          std::ranges::binary_search(finding.culprits, process.world_rank)) {
         ids.push_back(id);
       }
     }
@@ -469,7 +468,7 @@ std::vector<std::string> Monitor::HostsOf(const LiveTrace& live) {
     const Agent* agent = agents_.Find(number);
     if (agent != nullptr) hosts.push_back(agent->host);
   }
-  std::sort(hosts.begin(), hosts.end());
+  std::ranges::sort(hosts);
   return hosts;
 }
 
@@ -498,9 +497,8 @@ void Monitor::FinishNow() {
   final.report = std::move(pass.report());
   // A finding that the time is up is not a finding about ranks.
   const std::vector<Finding>& findings = final.report.findings;
-  const bool found = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.kind != VerdictKind::kTimedOut;
-  });
+  const bool found = std::ranges::any_of(
+      findings, [](const Finding& finding) { return finding.kind != VerdictKind::kTimedOut; });
   final.ranks_seen = state_.ever_seen() || RecordsCalls(live.trace) || found;
   WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
     const auto found = movements.find(id);

@@ -34,9 +34,8 @@ struct ProgressTimes {
   // The number of thresholds that have passed after this time.
   size_t Passed(int64_t still_ns) const {
     const std::array<int64_t, 5> thresholds = Thresholds();
-    return static_cast<size_t>(
-        std::count_if(thresholds.begin(), thresholds.end(),
-                      [still_ns](int64_t threshold) { return still_ns >= threshold; }));
+    return static_cast<size_t>(std::ranges::count_if(
+        thresholds, [still_ns](int64_t threshold) { return still_ns >= threshold; }));
   }
   // The first threshold that is longer than this time; INT64_MAX after the last.
   int64_t Next(int64_t still_ns) const {

@@ -21,12 +21,12 @@ template <typename Predicate>
 bool AnyRank(const Trace& trace, const Finding& finding, Predicate holds) {
   if (finding.world >= trace.worlds.size()) return false;
   const std::vector<uint32_t>& ranks = trace.worlds[finding.world].processes;
-  return std::any_of(ranks.begin(), ranks.end(), holds);
+  return std::ranges::any_of(ranks, holds);
 }
 
 // Neither side of a mismatch can be singled out yet, and ranks that may decide have not arrived.
 bool MayBeDecided(const Trace& trace, const Report& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(report.findings, [&](const Finding& finding) {
     return finding.culprits.empty() && AnyRank(trace, finding, [&](uint32_t process) {
              return process == kNoIndex || !trace.processes[process].quiet;
            });
@@ -35,7 +35,7 @@ bool MayBeDecided(const Trace& trace, const Report& report) {
 
 // The finding is inconclusive because ranks have no trace.
 bool LacksRanks(const Trace& trace, const Report& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(report.findings, [&](const Finding& finding) {
     return finding.certainty == Certainty::kInconclusive &&
            AnyRank(trace, finding, [](uint32_t process) { return process == kNoIndex; });
   });
@@ -44,7 +44,7 @@ bool LacksRanks(const Trace& trace, const Report& report) {
 // Ranks may join the ranks that the report says wait: they are alive and in no call. A rank in a
 // call that was not yet observed to be still counts as well, if it would prove the finding.
 bool MoreMayCome(const Trace& trace, const Report& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(report.findings, [&](const Finding& finding) {
     return finding.hangs && AnyRank(trace, finding, [&](uint32_t process) {
              if (process == kNoIndex) return false;
              const Process& other = trace.processes[process];
@@ -52,15 +52,14 @@ bool MoreMayCome(const Trace& trace, const Report& report) {
                                            !other.quiet && other.phase < ring::Phase::kFinalized;
              if (!alive_and_moving) return false;
              if (!other.open_calls.empty()) return finding.certainty != Certainty::kProven;
-             return !std::binary_search(finding.culprits.begin(), finding.culprits.end(),
-                                        other.rank);
+             return !std::ranges::binary_search(finding.culprits, other.rank);
            });
   });
 }
 
 // A mismatch may turn out to hang: a live rank is inside a call.
 bool MayBecomeHang(const Trace& trace, const Report& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+  return std::ranges::any_of(report.findings, [&](const Finding& finding) {
     if (finding.hangs || finding.idle || BasisOf(finding.kind) == KindBasis::kData) return false;
     return AnyRank(trace, finding, [&](uint32_t process) {
       return process != kNoIndex && trace.processes[process].end.how == ProcessEnd::How::kAlive &&
@@ -73,7 +72,7 @@ bool MayBecomeHang(const Trace& trace, const Report& report) {
 
 bool IsReportable(const Report& report, int64_t stall_after_ns) {
   if (report.no_progress_ns >= stall_after_ns) return !report.findings.empty();
-  return std::any_of(report.findings.begin(), report.findings.end(), [](const Finding& finding) {
+  return std::ranges::any_of(report.findings, [](const Finding& finding) {
     return finding.certainty != Certainty::kInconclusive;
   });
 }

@@ -35,9 +35,9 @@ void SymbolCache::Add(const CodeAddress& address, std::vector<SourceFrame> frame
 
 bool SymbolCache::Knows(const CodeAddress& address) const {
   const auto found = frames_.find(Key(address.build_id, address.module_path, address.vaddr));
-  return found != frames_.end() &&
-         std::any_of(found->second.begin(), found->second.end(),
-                     [](const SourceFrame& frame) { return frame.detail != FrameDetail::kModule; });
+  return found != frames_.end() && std::ranges::any_of(found->second, [](const SourceFrame& frame) {
+           return frame.detail != FrameDetail::kModule;
+         });
 }
 
 void SymbolCache::FillRest(Trace* trace) {

@@ -41,9 +41,8 @@ class RankClasses {
   void Add(const JobState::Process& process) {
     const JobState::OpenCall call =
         process.in_call() ? process.open_calls.front() : JobState::OpenCall{};
-    const auto member =
-        std::find_if(process.members.begin(), process.members.end(),
-                     [&](const JobState::Member& one) { return one.key == call.key; });
+    const auto member = std::ranges::find_if(
+        process.members, [&](const JobState::Member& one) { return one.key == call.key; });
     const int32_t size = member == process.members.end() ? 0 : member->size;
     Class& one = classes_[{process.job_key, JobState::ActivityOf(process), call.operation, size,
                            JobState::StandsStill(process) ? call.sequence : 0}];
@@ -60,7 +59,7 @@ class RankClasses {
   void Fill(rpc::WatchState* state) {
     for (auto& [place, one] : classes_) {
       const auto& [job_key, activity, operation, size, sequence] = place;
-      std::sort(one.ranks.begin(), one.ranks.end());
+      std::ranges::sort(one.ranks);
       rpc::RankClass* out = state->add_classes();
       out->set_job_key(job_key);
       out->set_count(static_cast<uint32_t>(one.ranks.size()));
@@ -128,7 +127,7 @@ void AddLate(const JobState& state, const JobPace& pace, int64_t now_ns, rpc::Wa
     rank.set_now_ns(one.now_ns);
     late.emplace_back(one.total_ns + one.now_ns, std::move(rank));
   }
-  std::sort(late.begin(), late.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(late, [](const auto& a, const auto& b) {
     return std::tuple(-a.first, a.second.rank()) < std::tuple(-b.first, b.second.rank());
   });
   if (late.size() > kWatchedLateRanks) late.resize(kWatchedLateRanks);

@@ -178,7 +178,7 @@ std::string FortranName(std::string_view symbol) {
         .append(symbol.substr(at + kModule.size()));
   }
   if (symbol.size() > 1 && symbol.back() == '_' && symbol.front() != '_' &&
-      std::all_of(symbol.begin(), symbol.end(), lower)) {
+      std::ranges::all_of(symbol, lower)) {
     symbol.remove_suffix(1);
   }
   return std::string(symbol);

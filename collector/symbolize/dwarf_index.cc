@@ -196,11 +196,9 @@ std::optional<Dwarf_Die> DwarfIndex::FindUnit(uint64_t vaddr) {
       }
     }
     // Units do not overlap in an intact file; in a damaged one any result will do.
-    std::stable_sort(unit_ranges_.begin(), unit_ranges_.end(),
-                     [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::ranges::stable_sort(unit_ranges_, {}, &Range::begin);
   }
-  auto after = std::upper_bound(unit_ranges_.begin(), unit_ranges_.end(), vaddr,
-                                [](uint64_t value, const Range& r) { return value < r.begin; });
+  auto after = std::ranges::upper_bound(unit_ranges_, vaddr, {}, &Range::begin);
   if (after == unit_ranges_.begin() || vaddr >= std::prev(after)->end) return std::nullopt;
   return std::prev(after)->die;
 }

@@ -21,8 +21,8 @@ std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
                                           "hpp", "hxx", "cu",  "cuh", "inl", "ipp", "tcc"};
   constexpr std::string_view kFortran[] = {"f90", "f95", "f03", "f08", "f18"};
   const auto is = [&end](std::string_view one) { return one == end; };
-  if (std::any_of(std::begin(kBraces), std::end(kBraces), is)) return SourceSyntax::kBraces;
-  if (std::any_of(std::begin(kFortran), std::end(kFortran), is)) return SourceSyntax::kFortran;
+  if (std::ranges::any_of(kBraces, is)) return SourceSyntax::kBraces;
+  if (std::ranges::any_of(kFortran, is)) return SourceSyntax::kFortran;
   if (end == "py") return SourceSyntax::kPython;
   return std::nullopt;
 }

@@ -57,7 +57,7 @@ bool OpensBlock(std::string_view line) {
   static constexpr std::string_view kWords[] = {
       "if",      "else",   "elif", "elseif", "for",   "while",   "do",   "switch", "case",
       "default", "select", "try",  "except", "catch", "finally", "with", "match"};
-  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+  return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
 // Indices of the control lines that enclose line `index`, nearest first.

@@ -38,7 +38,7 @@ void SetCondition(std::string_view condition, SourceBlock* arm) {
                                     {".ne.", false}}) {
     if (!rest.starts_with(text)) continue;
     const std::string_view value = Trim(std::string_view(rest).substr(text.size()));
-    const bool number = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+    const bool number = !value.empty() && std::ranges::all_of(value, [](char c) {
       return std::isdigit(static_cast<unsigned char>(c)) != 0;
     });
     if (!number || subject.empty()) return;
@@ -64,7 +64,7 @@ bool EndsProgram(std::string_view function) {
   const std::string name = Lower(function);
   constexpr std::string_view kNames[] = {"exit",      "_exit",     "quick_exit",  "abort",
                                          "terminate", "mpi_abort", "mpi_finalize"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 std::string WithoutDirectives(std::string_view text) {
@@ -94,8 +94,7 @@ std::string WithoutDirectives(std::string_view text) {
     }
     const bool of_directive = directive || begins;
     directive = of_directive && line.ends_with('\\');
-    const bool taken =
-        std::all_of(open.begin(), open.end(), [](const Conditional& one) { return one.taking; });
+    const bool taken = std::ranges::all_of(open, [](const Conditional& one) { return one.taking; });
     if (!of_directive && taken) result += text.substr(0, end);
     if (end < text.size()) result += '\n';
     text.remove_prefix(std::min(end + 1, text.size()));

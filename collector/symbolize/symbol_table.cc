@@ -73,7 +73,7 @@ SymbolTable::SymbolTable(Elf* elf) {
                         .name = name,
                         .rank = Rank(symbol, name)});
   }
-  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
+  std::ranges::sort(symbols_, [](const Symbol& a, const Symbol& b) {
     if (a.start != b.start) return a.start < b.start;
     if (a.rank != b.rank) return a.rank < b.rank;
     return std::strcmp(a.name, b.name) < 0;
@@ -84,8 +84,7 @@ SymbolTable::SymbolTable(Elf* elf) {
 }
 
 SymbolTable::Match SymbolTable::Find(uint64_t vaddr) const {
-  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), vaddr,
-                                [](uint64_t value, const Symbol& s) { return value < s.start; });
+  auto after = std::ranges::upper_bound(symbols_, vaddr, {}, &Symbol::start);
   if (after == symbols_.begin()) return {};
   const Symbol& found = *std::prev(after);
   if (vaddr >= found.end) return {};

@@ -251,7 +251,7 @@ std::vector<int> ShownClasses(const rpc::WatchState& state, const View& view) {
     }
     return 0;
   };
-  std::sort(shown.begin(), shown.end(), [&](int a, int b) {
+  std::ranges::sort(shown, [&](int a, int b) {
     return std::tuple(-rank(a), state.classes(a).first_rank()) <
            std::tuple(-rank(b), state.classes(b).first_rank());
   });

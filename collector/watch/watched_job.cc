@@ -235,11 +235,11 @@ void WatchedJob::PassOn(const SignalGate::Decided& signal) {
 }
 
 void WatchedJob::RequestEnd(const Report& report, const std::string& why) {
-  SetEndRequest(std::any_of(report.findings.begin(), report.findings.end(),
-                            [](const Finding& finding) {
-                              return BasisOf(finding.kind) == KindBasis::kFact &&
-                                     finding.culprit_gone;
-                            }),
+  SetEndRequest(std::ranges::any_of(report.findings,
+                                    [](const Finding& finding) {
+                                      return BasisOf(finding.kind) == KindBasis::kFact &&
+                                             finding.culprit_gone;
+                                    }),
                 why);
 }
 

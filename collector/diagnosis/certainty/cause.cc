@@ -16,10 +16,10 @@ constexpr uint64_t kEnoughCalls = 16;
 // then unknown.
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
   if (incident.Of<MessageDetails>().rests_on_order) {
-    return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+    return std::ranges::any_of(incident.deviating, [&](uint32_t p) {
       const std::vector<Thread>& threads = analysis.trace.processes[p].threads;
       return analysis.Timeline(p).size() < kEnoughCalls &&
-             std::any_of(threads.begin(), threads.end(), [](const Thread& thread) {
+             std::ranges::any_of(threads, [](const Thread& thread) {
                return thread.lost_collectives != 0 || thread.lost_p2p != 0;
              });
     });
@@ -63,7 +63,7 @@ bool MayStillBeInTheLoop(const Case& of) { return of.divergence.MayBeInLoop(); }
 
 bool HasCollective(const Case& of) {
   const std::vector<uint32_t>& ring = of.incident.deviating;
-  return std::any_of(ring.begin(), ring.end(), [&](uint32_t process) {
+  return std::ranges::any_of(ring, [&](uint32_t process) {
     const Event* stands = of.analysis.CurrentEvent(process);
     return stands != nullptr && stands->sequence != 0;
   });
@@ -86,7 +86,7 @@ bool MayBeThePeer(const Case& of) {
 // The calls completed in earlier rounds, so their order can work: a rank may have skipped a round.
 bool WorkedBefore(const Case& of) {
   const std::vector<uint32_t>& ring = of.incident.deviating;
-  return std::any_of(ring.begin(), ring.end(), [&](uint32_t p) {
+  return std::ranges::any_of(ring, [&](uint32_t p) {
     const Event* stands = of.analysis.CurrentEvent(p);
     return stands != nullptr && HasSentOrReceivedAt(of.analysis, p, *stands);
   });

@@ -32,8 +32,7 @@ bool EndIsCertain(const HangCase& of) {
 }
 
 bool AnyStuck(const HangCase& of, const std::vector<uint32_t>& processes) {
-  return std::any_of(processes.begin(), processes.end(),
-                     [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
+  return std::ranges::any_of(processes, [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
 bool OneWaitsForGood(const HangCase& of) { return AnyStuck(of, of.waiting); }
@@ -44,15 +43,14 @@ bool OneIsStuck(const HangCase& of) {
 
 bool AllAreStuck(const HangCase& of) {
   const std::vector<uint32_t>& deviating = of.incident.deviating;
-  return std::all_of(deviating.begin(), deviating.end(),
-                     [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
+  return std::ranges::all_of(deviating, [&](uint32_t p) { return of.analysis.IsStuckStrictly(p); });
 }
 
 // Neither the receiver nor a wrong end can continue, except wrong ends that have finalized.
 bool EndsAreStuck(const HangCase& of) {
   const std::vector<uint32_t>& wrong = of.incident.deviating;
   return of.analysis.IsStuckStrictly(of.incident.Of<StrayDetails>().receive.process) &&
-         std::all_of(wrong.begin(), wrong.end(), [&](uint32_t p) {
+         std::ranges::all_of(wrong, [&](uint32_t p) {
            return of.analysis.IsStuckStrictly(p) ||
                   of.analysis.graph.processes[p].activity == Activity::kLeft;
          });
@@ -66,7 +64,7 @@ bool RejectionIsCertain(const HangCase& of) {
     if (of.analysis.trace.processes[p].records_unreadable != 0) return false;
   }
   const auto& rejected = of.incident.Of<EndDetails>().rejected;
-  return std::all_of(rejected.begin(), rejected.end(), [&](const RejectedCall* call) {
+  return std::ranges::all_of(rejected, [&](const RejectedCall* call) {
     return call->open ? FindBadArgument(of.analysis.trace, call->event).has_value()
                       : OneWaitsForGood(of);
   });
@@ -108,11 +106,9 @@ bool HasUnrecordedWork(const HangCase& of) { return of.kind == VerdictKind::kGpu
 // every call may be waiting for its device.
 bool KnowsDevice(const HangCase& of) {
   const Process& process = of.analysis.trace.processes[of.incident.deviating.front()];
-  return !process.graphs &&
-         std::none_of(process.gpu.begin(), process.gpu.end(), [](const ring::GpuProgress& gpu) {
-           return gpu.state == static_cast<uint32_t>(ring::CompletionSource::kNone) &&
-                  gpu.enqueued != 0;
-         });
+  return !process.graphs && std::ranges::none_of(process.gpu, [](const ring::GpuProgress& gpu) {
+    return gpu.state == static_cast<uint32_t>(ring::CompletionSource::kNone) && gpu.enqueued != 0;
+  });
 }
 
 // The user's --stall-after allows the rank more time than the job's time limit does.
@@ -140,13 +136,13 @@ bool SeenNotArrived(const HangCase& of) {
 bool SeesStreams(const HangCase& of) {
   const auto sees = [&of](uint32_t p) {
     const std::vector<ring::GpuProgress>& all = of.analysis.trace.processes[p].gpu;
-    return std::all_of(all.begin(), all.end(), [](const ring::GpuProgress& progress) {
+    return std::ranges::all_of(all, [](const ring::GpuProgress& progress) {
       return progress.state == static_cast<uint32_t>(ring::CompletionSource::kMarks);
     });
   };
   const Incident& incident = of.incident;
-  return std::all_of(incident.agreeing.begin(), incident.agreeing.end(), sees) &&
-         std::all_of(incident.deviating.begin(), incident.deviating.end(), sees);
+  return std::ranges::all_of(incident.agreeing, sees) &&
+         std::ranges::all_of(incident.deviating, sees);
 }
 
 // Completion marks show which operations are complete, but not which work is queued before an
@@ -155,8 +151,8 @@ bool SeesStreams(const HangCase& of) {
 bool SeesAllWork(const HangCase& of) {
   const std::vector<uint32_t>& agreeing = of.incident.agreeing;
   return WithoutCounts(of.analysis, of.incident).empty() &&
-         std::all_of(agreeing.begin(), agreeing.end(),
-                     [&](uint32_t p) { return of.analysis.trace.processes[p].gpu.empty(); });
+         std::ranges::all_of(
+             agreeing, [&](uint32_t p) { return of.analysis.trace.processes[p].gpu.empty(); });
 }
 
 bool IsOfADevice(const HangCase& of) {
@@ -176,7 +172,7 @@ bool NobodyDeviates(const HangCase& of) { return of.incident.deviating.empty(); 
 bool AllReadable(const HangCase& of) {
   const std::vector<MemberHistory>& members =
       of.analysis.histories[of.incident.communicator].members;
-  return std::all_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+  return std::ranges::all_of(members, [&](const MemberHistory& history) {
     return of.analysis.trace.processes[history.process].records_unreadable == 0;
   });
 }
@@ -328,8 +324,8 @@ constexpr auto kTable = std::to_array<Row>({
 });
 
 constexpr bool HasLastRow(What what) {
-  return std::any_of(kTable.begin(), kTable.end(),
-                     [what](const Row& row) { return row.what == what && row.holds == &Always; });
+  return std::ranges::any_of(
+      kTable, [what](const Row& row) { return row.what == what && row.holds == &Always; });
 }
 #define INCIDENT(identifier, ...) \
   static_assert(HasLastRow(What::k##identifier), "the table has no last row for " #identifier);
@@ -339,7 +335,7 @@ constexpr bool HasLastRow(What what) {
 }  // namespace
 
 Certainty HangCertainty(const HangCase& of) {
-  const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& candidate) {
+  const auto row = std::ranges::find_if(kTable, [&](const Row& candidate) {
     return candidate.what == of.incident.what && candidate.holds(of);
   });
   // A stack shows an end state, not a history. For a core it is also unknown whether the rank moved

@@ -37,16 +37,15 @@ bool HaveDiverged(const Analysis& analysis, const std::vector<uint32_t>& ranks) 
   for (const uint32_t p : ranks) {
     if (p != kNoIndex) is_one[p] = true;
   }
-  return std::any_of(analysis.histories.begin(), analysis.histories.end(),
-                     [&](const auto& histories) {
-                       std::optional<uint64_t> entered;
-                       for (const MemberHistory& history : histories.members) {
-                         if (!is_one[history.process]) continue;
-                         if (entered.value_or(history.entered) != history.entered) return true;
-                         entered = history.entered;
-                       }
-                       return false;
-                     });
+  return std::ranges::any_of(analysis.histories, [&](const auto& histories) {
+    std::optional<uint64_t> entered;
+    for (const MemberHistory& history : histories.members) {
+      if (!is_one[history.process]) continue;
+      if (entered.value_or(history.entered) != history.entered) return true;
+      entered = history.entered;
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -56,14 +55,12 @@ bool MayBeIdle(const Analysis& analysis, const Incident& incident) {
   const bool all =
       (incident.what == Incident::What::kNotArrived || incident.Of<StartDetails>().store) &&
       !idle.empty() &&
-      std::all_of(idle.begin(), idle.end(), [&](uint32_t p) { return WaitsOutside(analysis, p); });
+      std::ranges::all_of(idle, [&](uint32_t p) { return WaitsOutside(analysis, p); });
   if (!all) return false;
   const std::vector<uint32_t> others = OthersOf(analysis, idle);
-  const bool listens =
-      std::any_of(idle.begin(), idle.end(), [&](uint32_t p) { return Listens(analysis, p); });
-  const bool undecidable = listens && std::any_of(others.begin(), others.end(), [&](uint32_t p) {
-                             return MayConnect(analysis, p);
-                           });
+  const bool listens = std::ranges::any_of(idle, [&](uint32_t p) { return Listens(analysis, p); });
+  const bool undecidable =
+      listens && std::ranges::any_of(others, [&](uint32_t p) { return MayConnect(analysis, p); });
   return !undecidable && !HaveDiverged(analysis, others);
 }
 

@@ -47,7 +47,7 @@ WeakWait JudgeWeakWait(const Analysis& analysis, const std::vector<uint32_t>& pr
   bool judged = true;
   int64_t waited_ns = INT64_MAX;
   std::vector<uint32_t> all = WaitedFor(analysis, processes);
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   for (const uint32_t p : all) {
     const ProcessView& view = analysis.graph.processes[p];
     const Process& process = analysis.trace.processes[p];
@@ -103,8 +103,7 @@ std::optional<WeakWait> FindWeakWait(const Analysis& analysis, const Incident& i
   involved.insert(involved.end(), incident.agreeing.begin(), incident.agreeing.end());
   // The firmest wait decides: it makes the job hang, whatever the other processes may do.
   const auto any = [&](bool (Analysis::*is)(uint32_t) const) {
-    return std::any_of(involved.begin(), involved.end(),
-                       [&](uint32_t p) { return (analysis.*is)(p); });
+    return std::ranges::any_of(involved, [&](uint32_t p) { return (analysis.*is)(p); });
   };
   if (any(&Analysis::IsStuckFirmly)) return std::nullopt;
   if (!any(&Analysis::IsStuck)) {

@@ -66,8 +66,8 @@ class Replay {
   const Event* At(uint32_t p) const { return ranks_[p].timeline[ranks_[p].at]; }
   // Whether the rank is in a send, or waits for one.
   bool Sends(uint32_t p) const {
-    return std::any_of(ranks_[p].current.begin(), ranks_[p].current.end(),
-                       [this](size_t i) { return !Done(i) && halves_[i].sends; });
+    return std::ranges::any_of(ranks_[p].current,
+                               [this](size_t i) { return !Done(i) && halves_[i].sends; });
   }
 
  private:
@@ -96,14 +96,12 @@ class Replay {
         if (thread.lost_collectives != 0 || thread.lost_p2p != 0) return false;
       }
     }
-    return std::all_of(analysis_.histories.begin(), analysis_.histories.end(),
-                       [](const CommunicatorHistory& histories) {
-                         return histories.ordered &&
-                                std::all_of(histories.members.begin(), histories.members.end(),
-                                            [](const MemberHistory& l) {
-                                              return l.gap_free && (l.last == 0 || l.first == 1);
-                                            });
-                       });
+    return std::ranges::all_of(analysis_.histories, [](const CommunicatorHistory& histories) {
+      return histories.ordered &&
+             std::ranges::all_of(histories.members, [](const MemberHistory& l) {
+               return l.gap_free && (l.last == 0 || l.first == 1);
+             });
+    });
   }
 
   uint32_t CommunicatorOf(const Event& event) const {
@@ -137,7 +135,7 @@ class Replay {
     // Halves match in posting order by source, destination and communicator, where the tags match
     // (MPI 4.0, 3.5).
     std::vector<size_t>& queue = queues_[{CommunicatorOf(event), half.from, half.to}];
-    const auto partner = std::find_if(queue.begin(), queue.end(), [&](size_t i) {
+    const auto partner = std::ranges::find_if(queue, [&](size_t i) {
       const Half& there = halves_[i];
       if (there.sends == half.sends) return false;
       return there.tag == half.tag || there.tag == ring::kAnyTag || half.tag == ring::kAnyTag;
@@ -236,8 +234,7 @@ class Replay {
 
   bool MayReturn(uint32_t p, const Event& event) const {
     return !WaitsForMembers(event) &&
-           std::all_of(ranks_[p].current.begin(), ranks_[p].current.end(),
-                       [this](size_t half) { return Done(half); });
+           std::ranges::all_of(ranks_[p].current, [this](size_t half) { return Done(half); });
   }
 
   // Whether the rank waits for members in a blocking collective that not all members have entered.
@@ -319,7 +316,7 @@ class Replay {
           if (it->vertex == to) break;
         }
         if (ring.size() < 2 || !IsUnsafe(ring)) continue;
-        std::sort(ring.begin(), ring.end());
+        std::ranges::sort(ring);
         return ring;
       }
     }
@@ -328,9 +325,8 @@ class Replay {
 
   // Whether the ring completed only by a buffer, or by a collective that returned early.
   bool IsUnsafe(const std::vector<uint32_t>& ring) const {
-    return std::any_of(ring.begin(), ring.end(), [this](uint32_t p) {
-      return Sends(p) || MayReturnEarly(analysis_, *At(p));
-    });
+    return std::ranges::any_of(
+        ring, [this](uint32_t p) { return Sends(p) || MayReturnEarly(analysis_, *At(p)); });
   }
 
   const Analysis& analysis_;
@@ -362,9 +358,8 @@ void FindBufferedRings(const Analysis& analysis, std::vector<Incident>* incident
     incident.calls.push_back(replay.At(p));
     incident.Set<WaitDetails>().buffered |= replay.Sends(p);
   }
-  const auto early =
-      std::find_if(incident.calls.begin(), incident.calls.end(),
-                   [&](const Event* call) { return MayReturnEarly(analysis, *call); });
+  const auto early = std::ranges::find_if(
+      incident.calls, [&](const Event* call) { return MayReturnEarly(analysis, *call); });
   incident.deviating_event = early == incident.calls.end() ? incident.calls.front() : *early;
   incident.communicator = analysis.CommunicatorOf(*incident.deviating_event);
   incidents->push_back(std::move(incident));

@@ -111,9 +111,8 @@ class CallFinder {
 
   // The number of members that made the call, recorded or not.
   static size_t CallerCount(const CommunicatorHistory& histories, uint64_t sequence) {
-    return static_cast<size_t>(
-        std::count_if(histories.members.begin(), histories.members.end(),
-                      [&](const auto& member) { return member.entered >= sequence; }));
+    return static_cast<size_t>(std::ranges::count_if(
+        histories.members, [&](const auto& member) { return member.entered >= sequence; }));
   }
 
   // Whether the shift explains the mismatch: a shifted member is among the differing members, or
@@ -121,13 +120,13 @@ class CallFinder {
   static bool Explains(const Shift& shift, const std::vector<MemberCall>& calls,
                        const Mismatch& mismatch) {
     const auto shifted = [&](uint32_t call) {
-      return std::binary_search(shift.deviating.begin(), shift.deviating.end(), calls[call].member);
+      return std::ranges::binary_search(shift.deviating, calls[call].member);
     };
     const auto any = [&](const std::vector<uint32_t>& side) {
-      return std::any_of(side.begin(), side.end(), shifted);
+      return std::ranges::any_of(side, shifted);
     };
     const auto all = [&](const std::vector<uint32_t>& side) {
-      return std::all_of(side.begin(), side.end(), shifted);
+      return std::ranges::all_of(side, shifted);
     };
     return any(mismatch.deviating) || any(mismatch.others) || all(mismatch.agreeing);
   }
@@ -207,7 +206,7 @@ class CallFinder {
     for (auto it = first; it != end; ++it) {
       const CollectiveNode& node = aligned_.graph.nodes[it->second];
       found_.mismatched.push_back(it->second);
-      still &= std::all_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
+      still &= std::ranges::all_of(node.inside, [&](uint32_t process) {
         return aligned_.Still(process) && (!same_operation || !aligned_.EnteredRecently(process));
       });
     }
@@ -286,7 +285,7 @@ void FindHashIncidents(const Analysis& analysis, std::vector<Incident>* incident
 }
 
 bool Explained(const std::vector<Incident>& incidents, uint32_t communicator, uint64_t sequence) {
-  return std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
+  return std::ranges::any_of(incidents, [&](const Incident& incident) {
     return incident.communicator == communicator && incident.sequence != 0 &&
            incident.sequence <= sequence &&
            (incident.what == Incident::What::kCalls || incident.what == Incident::What::kShift ||

@@ -55,9 +55,8 @@ bool MayAnswerItself(const Analysis& analysis, uint32_t p) {
   const Process& process = analysis.trace.processes[p];
   if (process.thread_level >= 0 && process.thread_level <= 2) return false;
   for (uint32_t thread = 0; thread < process.threads.size(); ++thread) {
-    const bool inside =
-        std::any_of(process.open_calls.begin(), process.open_calls.end(),
-                    [=](const OpenCall& call) { return call.event.thread == thread; });
+    const bool inside = std::ranges::any_of(
+        process.open_calls, [=](const OpenCall& call) { return call.event.thread == thread; });
     if (!inside && !process.threads[thread].ended) return true;
   }
   return !analysis.options.job_ended && analysis.IdleNs(p) < kAlongsideNs;
@@ -74,10 +73,9 @@ const WaitDependency* DependencyOnItself(const Analysis& analysis, uint32_t p) {
     return dependency.process == p ||
            (dependency.any_source != kNoIndex && analysis.graph.Candidates(dependency) == 0);
   };
-  const auto first = std::find_if(view.dependencies.begin(), view.dependencies.end(), own);
+  const auto first = std::ranges::find_if(view.dependencies, own);
   if (first == view.dependencies.end()) return nullptr;
-  if (view.any && !std::all_of(view.dependencies.begin(), view.dependencies.end(), own))
-    return nullptr;
+  if (view.any && !std::ranges::all_of(view.dependencies, own)) return nullptr;
   return MayAnswerItself(analysis, p) ? nullptr : &*first;
 }
 
@@ -100,15 +98,14 @@ class CycleFinder {
 
   void CheckComponent(const std::vector<uint32_t>& component) {
     // A process that waits for itself is the cause.
-    if (std::any_of(themselves_.begin(), themselves_.end(), [&](uint32_t p) {
-          return std::binary_search(component.begin(), component.end(), p);
-        })) {
+    if (std::ranges::any_of(themselves_,
+                            [&](uint32_t p) { return std::ranges::binary_search(component, p); })) {
       return;
     }
     const size_t processes = analysis_.graph.processes.size();
     // A process is also the cause if its message was sent to another rank or with another tag.
-    if (std::any_of(component.begin(), component.end(),
-                    [&](uint32_t v) { return v < processes && HasStray(incidents_, v); })) {
+    if (std::ranges::any_of(component,
+                            [&](uint32_t v) { return v < processes && HasStray(incidents_, v); })) {
       return;
     }
     std::optional<Incident> past;
@@ -131,7 +128,7 @@ class CycleFinder {
       if (LeftFrom(node)) return;
       std::vector<uint32_t> within;
       for (const uint32_t p : node.missing) {
-        if (std::binary_search(component.begin(), component.end(), p)) within.push_back(p);
+        if (std::ranges::binary_search(component, p)) within.push_back(p);
       }
       const std::vector<uint32_t> gone_past = RanksPast(analysis_, node, within);
       if (!gone_past.empty()) {
@@ -189,7 +186,7 @@ class CycleFinder {
   // so, none of them skipped the call of the other side.
   bool StandInArms(const CollectiveNode& node, const std::vector<uint32_t>& missing) const {
     const Event* waiting = WaitingAt(node);
-    return waiting != nullptr && std::any_of(missing.begin(), missing.end(), [&](uint32_t p) {
+    return waiting != nullptr && std::ranges::any_of(missing, [&](uint32_t p) {
              const Event* stands = PlaceInOrder(analysis_, p);
              return stands != nullptr &&
                     analysis_.sites.ComparePaths(waiting->call_path, stands->call_path).arms;
@@ -199,13 +196,12 @@ class CycleFinder {
   bool WaitsForMessage(uint32_t process) const {
     const std::vector<WaitDependency>& dependencies =
         analysis_.graph.processes[process].dependencies;
-    return std::any_of(
-        dependencies.begin(), dependencies.end(),
-        [](const WaitDependency& dependency) { return dependency.node == kNoIndex; });
+    return std::ranges::any_of(
+        dependencies, [](const WaitDependency& dependency) { return dependency.node == kNoIndex; });
   }
 
   bool LeftFrom(const CollectiveNode& node) const {
-    return std::any_of(incidents_.begin(), incidents_.end(), [&node](const Incident& incident) {
+    return std::ranges::any_of(incidents_, [&node](const Incident& incident) {
       return incident.what == What::kLeft && incident.communicator == node.communicator &&
              incident.sequence == node.sequence;
     });
@@ -251,7 +247,7 @@ class CycleFinder {
     // The call in which a rank waits there now does not count.
     const auto used = [this](uint32_t p, uint32_t owner, const Event& place) {
       const std::vector<const Event*> all = analysis_.Timeline(p);
-      return std::any_of(all.begin(), all.end(), [&](const Event* event) {
+      return std::ranges::any_of(all, [&](const Event* event) {
         const bool earlier = p != owner || event->start_ns < place.start_ns;
         return earlier && analysis_.Site(*event) == analysis_.Site(place);
       });
@@ -328,16 +324,15 @@ class CycleFinder {
   bool WaitsForTheDead(uint32_t process) const {
     const std::vector<WaitDependency>& dependencies =
         analysis_.graph.processes[process].dependencies;
-    return std::any_of(dependencies.begin(), dependencies.end(),
-                       [this](const WaitDependency& dependency) {
-                         return !analysis_.graph.Candidates(dependency, Activity::kEnded).empty();
-                       });
+    return std::ranges::any_of(dependencies, [this](const WaitDependency& dependency) {
+      return !analysis_.graph.Candidates(dependency, Activity::kEnded).empty();
+    });
   }
 
   void AddMessages(const std::vector<uint32_t>& waiters, bool mutual, bool rests_on_order) {
     // A dead rank is the cause, and so is a process that waits for partitions that it has to mark
     // itself. Both have been found.
-    if (std::any_of(waiters.begin(), waiters.end(), [this](uint32_t p) {
+    if (std::ranges::any_of(waiters, [this](uint32_t p) {
           return WaitsForTheDead(p) || analysis_.graph.OwnUnmarked(p) != nullptr;
         })) {
       return;

@@ -34,8 +34,7 @@ std::vector<Entry> EntriesOf(const Trace& trace, const CommunicatorHistory& hist
       entries.push_back({blocks.sequence, blocks.start, m, blocks.order, nullptr, &blocks});
     }
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.Key() < b.Key(); });
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a.Key() < b.Key(); });
   return entries;
 }
 
@@ -68,7 +67,7 @@ void AddEntry(const Trace& trace, const Entry& entry, MemberCallData* to) {
 bool IsSameCall(const Analysis& analysis, const DataCall& call) {
   if (call.event == nullptr) return false;
   const Arguments& one = analysis.Args(*call.event);
-  return std::all_of(call.members.begin(), call.members.end(), [&](const MemberCallData& member) {
+  return std::ranges::all_of(call.members, [&](const MemberCallData& member) {
     if (member.event == nullptr) return true;
     const Arguments& other = analysis.Args(*member.event);
     return other.operation == one.operation && other.reduce_op == one.reduce_op &&
@@ -87,8 +86,8 @@ bool IsMinOrMax(uint16_t reduce_op) {
 
 bool DataCall::HasAllInputs() const {
   return histories->absent.empty() &&
-         std::all_of(members.begin(), members.end(),
-                     [](const MemberCallData& member) { return member.input != nullptr; });
+         std::ranges::all_of(members,
+                             [](const MemberCallData& member) { return member.input != nullptr; });
 }
 
 bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& histories) {
@@ -97,10 +96,9 @@ bool AreOfOneGroup(const Analysis& analysis, const CommunicatorHistory& historie
   // the numbers of other calls.
   return histories.ordered &&
          (analysis.trace.communicators[histories.communicator].flags & kOther) == 0 &&
-         std::none_of(histories.members.begin(), histories.members.end(),
-                      [&](const MemberHistory& history) {
-                        return analysis.trace.processes[history.process].calls_unrecorded != 0;
-                      });
+         std::ranges::none_of(histories.members, [&](const MemberHistory& history) {
+           return analysis.trace.processes[history.process].calls_unrecorded != 0;
+         });
 }
 
 void VisitDataCalls(const Analysis& analysis, const CommunicatorHistory& histories,

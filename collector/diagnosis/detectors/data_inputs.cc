@@ -38,7 +38,7 @@ bool SumsUp(const Analysis& analysis, const DataCall& call) {
 bool TellsInputs(const DataCall& call) {
   if (!call.HasAllInputs()) return false;
   const DataRead& one = *call.members.front().input;
-  return std::all_of(call.members.begin(), call.members.end(), [&](const MemberCallData& member) {
+  return std::ranges::all_of(call.members, [&](const MemberCallData& member) {
     const DataRead& input = *member.input;
     return AreComparable(input, one) && input.type_class != TypeClass::kUnknown &&
            input.bytes / ElementBytes(input.type_class) >= kLeastElements &&

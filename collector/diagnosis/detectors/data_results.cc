@@ -158,9 +158,8 @@ class ResultFinder {
       }
     } else if (sent != nullptr && !groups.empty()) {
       if (!AreComparable(*sent, *groups.front().data)) return;
-      const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
-        return group.data->words == sent->words;
-      });
+      const auto same = std::ranges::find_if(
+          groups, [&](const Group& group) { return group.data->words == sent->words; });
       if (same == groups.end()) {
         groups.push_back({sent, {root}});
       } else {
@@ -199,8 +198,8 @@ class ResultFinder {
       if (first == nullptr) first = group->data;
       deviating.insert(deviating.end(), group->members.begin(), group->members.end());
     }
-    std::sort(deviating.begin(), deviating.end());
-    std::sort(right->members.begin(), right->members.end());
+    std::ranges::sort(deviating);
+    std::ranges::sort(right->members);
     const bool exact = !reduces || IsExact(first->type_class);
     // It is not defined which of two zeros is the larger one.
     const bool min_or_max = IsMinOrMax(call.Args(analysis_).reduce_op);
@@ -221,7 +220,7 @@ class ResultFinder {
   // Whether all groups except that of `right` differ from `right` in this way.
   static bool AllDiffer(const std::vector<Group>& groups, const DataRead& right,
                         bool (*how)(const DataRead& deviating, const DataRead& right)) {
-    return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
+    return std::ranges::all_of(groups, [&](const Group& group) {
       return group.data->words == right.words || how(*group.data, right);
     });
   }
@@ -326,8 +325,8 @@ class ResultFinder {
     details.transfer = true;
     details.from_sender = sender;
     details.exact_type = true;
-    details.sampled = std::any_of(transfers.begin(), transfers.end(),
-                                  [](const Transfer& transfer) { return transfer.sampled; });
+    details.sampled =
+        std::ranges::any_of(transfers, [](const Transfer& transfer) { return transfer.sampled; });
     Report(call, std::move(incident));
   }
 

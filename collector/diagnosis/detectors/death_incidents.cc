@@ -24,7 +24,7 @@ bool IsByTheWayOut(const Analysis& analysis, const Incident& incident) {
     return call != nullptr && call->start_ns > exception->at_ns;
   };
   const auto all_leave = [&](const std::vector<uint32_t>& side) {
-    return !side.empty() && std::all_of(side.begin(), side.end(), leaves);
+    return !side.empty() && std::ranges::all_of(side, leaves);
   };
   return all_leave(incident.deviating) || all_leave(incident.agreeing);
 }
@@ -51,7 +51,7 @@ void JoinExceptions(const Trace& trace, std::vector<Incident>* incidents) {
     }
     std::vector<uint32_t>& all = (*incidents)[i].deviating;
     all = Without(std::move(all), {});
-    std::stable_sort(all.begin(), all.end(), [&trace](uint32_t a, uint32_t b) {
+    std::ranges::stable_sort(all, [&trace](uint32_t a, uint32_t b) {
       const auto when = [&trace](uint32_t p) {
         const std::optional<UncaughtException>& exception = trace.processes[p].exception;
         return exception ? exception->at_ns : INT64_MAX;
@@ -79,8 +79,7 @@ class DeathFinder {
       const bool ended = analysis.graph.processes[p].activity == Activity::kEnded;
       if (ended && !IsInsideRejected(trace_.processes[p])) dead_.push_back(p);
     }
-    std::stable_sort(dead_.begin(), dead_.end(),
-                     [this](uint32_t a, uint32_t b) { return When(a) < When(b); });
+    std::ranges::stable_sort(dead_, [this](uint32_t a, uint32_t b) { return When(a) < When(b); });
   }
 
   void Find() {
@@ -145,7 +144,7 @@ class DeathFinder {
 
   template <typename Is>
   bool AnyDeath(const Is& is) const {
-    return std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& incident) {
+    return std::ranges::any_of(incidents_, [&](const Incident& incident) {
       return incident.what == What::kDeath && is(incident);
     });
   }
@@ -160,15 +159,14 @@ class DeathFinder {
   }
 
   void FindCauses() {
-    const bool wrong_calls =
-        std::any_of(incidents_.begin(), incidents_.end(), [](const Incident& incident) {
-          return incident.what == What::kCalls || incident.what == What::kRejected ||
-                 (incident.what == What::kShift && incident.mismatch);
-        });
+    const bool wrong_calls = std::ranges::any_of(incidents_, [](const Incident& incident) {
+      return incident.what == What::kCalls || incident.what == What::kRejected ||
+             (incident.what == What::kShift && incident.mismatch);
+    });
     // A truncated message ends the whole job. The order in which the other ends are noticed is not
     // certain.
-    const bool explained = std::any_of(dead_.begin(), dead_.end(),
-                                       [this](uint32_t p) { return CutOff(p) != nullptr; });
+    const bool explained =
+        std::ranges::any_of(dead_, [this](uint32_t p) { return CutOff(p) != nullptr; });
     for (const uint32_t p : dead_) {
       const Process& process = trace_.processes[p];
       const bool crash = IsCrash(process) && !FailedInACall(trace_, process);
@@ -185,8 +183,8 @@ class DeathFinder {
   // If ranks wait for a rank that a wrong call excuses, the wrong call makes them hang.
   void MarkWrongCalls() {
     const bool wait = AnyDeath([this](const Incident& death) {
-      return std::any_of(excused_.begin(), excused_.end(),
-                         [&death](uint32_t p) { return Contains(death.deviating, p); });
+      return std::ranges::any_of(excused_,
+                                 [&death](uint32_t p) { return Contains(death.deviating, p); });
     });
     for (Incident& incident : incidents_) {
       incident.hangs |= wait && incident.what == What::kCalls;

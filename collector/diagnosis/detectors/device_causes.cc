@@ -74,11 +74,11 @@ class CauseFinder : DeviceFinder {
     const Components components = FindComponents(static_cast<uint32_t>(next_.size()), waiting,
                                                  [this](uint32_t v) { return next_[v]; });
     const auto stays = [&](uint32_t v) {
-      return std::all_of(next_[v].begin(), next_[v].end(),
-                         [&](uint32_t to) { return components.of[to] == components.of[v]; });
+      return std::ranges::all_of(
+          next_[v], [&](uint32_t to) { return components.of[to] == components.of[v]; });
     };
     for (const std::vector<uint32_t>& members : components.members) {
-      if (std::all_of(members.begin(), members.end(), stays)) Judge(members);
+      if (std::ranges::all_of(members, stays)) Judge(members);
     }
   }
 
@@ -113,11 +113,10 @@ class CauseFinder : DeviceFinder {
   // Whether others wait for an operation on a communicator that this process destroyed, aborted or
   // revoked.
   bool LeftCommunicator(uint32_t p) const {
-    return std::any_of(
-        waits_.operations.begin(), waits_.operations.end(), [&](const DeviceOperation& operation) {
-          const std::vector<uint32_t>& missing = operation.missing;
-          return !operation.IsMessage() && Contains(missing, p) && HasLeft(p, operation);
-        });
+    return std::ranges::any_of(waits_.operations, [&](const DeviceOperation& operation) {
+      const std::vector<uint32_t>& missing = operation.missing;
+      return !operation.IsMessage() && Contains(missing, p) && HasLeft(p, operation);
+    });
   }
   bool HasLeft(uint32_t p, const DeviceOperation& operation) const {
     const MemberHistory* history = analysis_.HistoryOf(operation.communicator, p);
@@ -164,9 +163,8 @@ class CauseFinder : DeviceFinder {
     for (Incident& incident : incidents_) {
       if (incident.what != What::kDeath && incident.what != What::kLeft) continue;
       std::vector<uint32_t>& gone = incident.deviating;
-      const bool shared = std::any_of(gone.begin(), gone.end(), [&](uint32_t q) {
-        return q == p || ShareProcess(all[q], all[p]);
-      });
+      const bool shared = std::ranges::any_of(
+          gone, [&](uint32_t q) { return q == p || ShareProcess(all[q], all[p]); });
       if (!shared) continue;
       if (!Contains(gone, p)) gone.push_back(p);
       return true;
@@ -180,13 +178,13 @@ class CauseFinder : DeviceFinder {
     const auto has_dead = [this](const OpenRequest& request) {
       const uint32_t c = analysis_.CommunicatorOf(request.event);
       const std::vector<MemberHistory>& histories = analysis_.histories[c].members;
-      return std::any_of(histories.begin(), histories.end(), [this](const MemberHistory& history) {
+      return std::ranges::any_of(histories, [this](const MemberHistory& history) {
         return analysis_.graph.processes[history.process].activity == Activity::kEnded;
       });
     };
-    return std::any_of(operation.first.begin(), operation.first.end(), [&](uint32_t p) {
+    return std::ranges::any_of(operation.first, [&](uint32_t p) {
       const std::vector<OpenRequest>& requests = analysis_.trace.processes[p].open_requests;
-      return std::any_of(requests.begin(), requests.end(), has_dead);
+      return std::ranges::any_of(requests, has_dead);
     });
   }
 
@@ -211,7 +209,7 @@ class CauseFinder : DeviceFinder {
         !operation.done.empty() && (operation.IsMessage() || operation.first.size() == 1 ||
                                     NeedsAll(analysis_.Args(*operation.event)));
     const std::vector<uint32_t>& slow = some_done ? operation.first : operation.idle;
-    const bool held_elsewhere = std::any_of(slow.begin(), slow.end(), [&](uint32_t p) {
+    const bool held_elsewhere = std::ranges::any_of(slow, [&](uint32_t p) {
       return MayBeHeldByItsGroup(
           analysis_.trace, analysis_.histories, p,
           OldestHandedOver(analysis_.trace, analysis_.trace.processes[p])->event);
@@ -233,7 +231,7 @@ class CauseFinder : DeviceFinder {
     const auto in = [&](const std::vector<uint32_t>& some) {
       std::vector<uint32_t> result;
       for (const uint32_t p : some) {
-        if (std::binary_search(processes.begin(), processes.end(), p)) result.push_back(p);
+        if (std::ranges::binary_search(processes, p)) result.push_back(p);
       }
       return result;
     };

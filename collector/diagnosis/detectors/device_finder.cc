@@ -17,12 +17,11 @@ DeviceFinder::DeviceFinder(const Analysis& analysis, std::vector<Incident>* inci
 }
 
 bool DeviceFinder::IsExplained(const DeviceOperation& operation) const {
-  const bool uneven = std::any_of(
-      waits_.uneven.begin(), waits_.uneven.end(), [&operation](const DeviceUneven& message) {
-        return operation.IsMessage() && operation.communicator == message.communicator &&
-               operation.sender == message.sender && operation.receiver == message.receiver &&
-               operation.nth >= message.nth;
-      });
+  const bool uneven = std::ranges::any_of(waits_.uneven, [&operation](const DeviceUneven& message) {
+    return operation.IsMessage() && operation.communicator == message.communicator &&
+           operation.sender == message.sender && operation.receiver == message.receiver &&
+           operation.nth >= message.nth;
+  });
   return uneven || !operation.judged ||
          (operation.sequence != 0 &&
           Explained(incidents_, operation.communicator, operation.sequence));
@@ -52,7 +51,7 @@ bool DeviceFinder::HostWaits(uint32_t p) const {
     const OpenCall* open = analysis_.graph.processes[q].open;
     return open != nullptr && analysis_.KindOf(open->event) == Kind::kHostWait;
   };
-  return waits(p) || std::any_of(process.held_up_by.begin(), process.held_up_by.end(), waits);
+  return waits(p) || std::ranges::any_of(process.held_up_by, waits);
 }
 
 bool DeviceFinder::MayWaitForGraph(uint32_t p) const {
@@ -62,8 +61,8 @@ bool DeviceFinder::MayWaitForGraph(uint32_t p) const {
 }
 
 bool DeviceFinder::MayMove(const DeviceOperation& operation) const {
-  const bool all_wait = std::all_of(operation.first.begin(), operation.first.end(),
-                                    [this](uint32_t p) { return HostWaits(p); });
+  const bool all_wait =
+      std::ranges::all_of(operation.first, [this](uint32_t p) { return HostWaits(p); });
   return !(all_wait && !operation.first.empty()) && IsRecent(operation);
 }
 

@@ -83,7 +83,7 @@ class HistoryFinder : DeviceFinder {
     std::vector<const std::vector<const DeviceLag*>*> order;
     order.reserve(by_operation.size());
     for (const auto& [key, list] : by_operation) order.push_back(&list);
-    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    std::ranges::stable_sort(order, [](const auto* a, const auto* b) {
       if (a->size() != b->size()) return a->size() > b->size();
       return a->front()->event->start_ns < b->front()->event->start_ns;
     });

@@ -32,9 +32,8 @@ Incident SiteIncident(const Analysis& analysis, const CommunicatorHistory& histo
   incident.communicator = histories.communicator;
   incident.sequence = sequence;
   incident.tie = true;  // no side is wrong
-  const auto most = std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto most = std::ranges::max_element(
+      sites, [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   for (auto site = sites.begin(); site != sites.end(); ++site) {
     std::vector<uint32_t>& side = site == most ? incident.agreeing : incident.deviating;
     side.insert(side.end(), site->second.begin(), site->second.end());

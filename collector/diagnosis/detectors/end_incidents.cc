@@ -30,8 +30,8 @@ bool IsPlain(const Analysis& analysis, const CommunicatorHistory& histories) {
 }
 
 bool AllCounted(const CommunicatorHistory& histories) {
-  return std::all_of(histories.members.begin(), histories.members.end(),
-                     [](const MemberHistory& history) { return history.member->counted; });
+  return std::ranges::all_of(histories.members,
+                             [](const MemberHistory& history) { return history.member->counted; });
 }
 
 // The two sides of a number that some members reached and others did not.
@@ -224,12 +224,11 @@ bool AllFinalized(const Analysis& analysis) {
   const Trace& trace = analysis.trace;
   if (!analysis.options.job_ended || trace.processes.empty()) return false;
   for (const World& world : trace.worlds) {
-    if (std::find(world.processes.begin(), world.processes.end(), kNoIndex) !=
-        world.processes.end()) {
+    if (std::ranges::find(world.processes, kNoIndex) != world.processes.end()) {
       return false;
     }
   }
-  return std::all_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+  return std::ranges::all_of(trace.processes, [](const Process& process) {
     return process.phase == ring::Phase::kFinalized && !process.device &&
            process.records_unreadable == 0 && process.table_overflows == 0 &&
            process.errors_seen == 0;

@@ -47,7 +47,7 @@ bool NamesRank(std::string_view condition) {
       continue;
     }
     if (word.find("rank") != std::string::npos) return true;
-    if (std::find(kRanks.begin(), kRanks.end(), word) != kRanks.end()) return true;
+    if (std::ranges::find(kRanks, word) != kRanks.end()) return true;
     word.clear();
   }
   return false;
@@ -123,9 +123,9 @@ class ExitFinder {
     if (!exit.certain) return false;
     if (exit.how == PathExit::How::kException) return !exit.loop || exit.line != 0;
     const bool chosen = exit.how == PathExit::How::kBreak ? NamesRank(exit.condition) : !exit.loop;
-    return chosen && std::all_of(left.begin(), left.end(), [&](uint32_t process) {
+    return chosen && std::ranges::all_of(left, [&](uint32_t process) {
              const std::vector<const Event*> made = analysis_.Timeline(process);
-             return std::any_of(made.begin(), made.end(), [&](const Event* event) {
+             return std::ranges::any_of(made, [&](const Event* event) {
                return analysis_.Site(*event) == analysis_.Site(waiting);
              });
            });

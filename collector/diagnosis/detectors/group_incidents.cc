@@ -15,7 +15,7 @@ bool IsOver(const Process& process) {
 }
 
 bool IsUnbalanced(const Process& process) {
-  return std::any_of(process.threads.begin(), process.threads.end(), [&](const Thread& thread) {
+  return std::ranges::any_of(process.threads, [&](const Thread& thread) {
     return thread.group.stray_ends > 0 ||
            (thread.group.depth > 0 && (thread.ended || IsOver(process)));
   });

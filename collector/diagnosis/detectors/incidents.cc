@@ -29,7 +29,7 @@ bool AnyGone(const Trace& trace, const Incident& incident) {
     const Process& process = trace.processes[p];
     return process.place ? process.place->gone : IsGone(process);
   };
-  return !incident.tie && std::any_of(incident.deviating.begin(), incident.deviating.end(), gone);
+  return !incident.tie && std::ranges::any_of(incident.deviating, gone);
 }
 
 AnalyzedTrace Analyze(const Trace& trace, const DiagnoseOptions& options) {

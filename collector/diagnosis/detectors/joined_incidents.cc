@@ -61,7 +61,7 @@ bool CannotAct(const Analysis& analysis, uint32_t p) {
   if (view.activity != Activity::kBlocked && view.activity != Activity::kLeft) return false;
   const std::vector<const Event*> calls = AwaitedCalls(analysis, p);
   return analysis.StoodStill(p) && !calls.empty() &&
-         std::all_of(calls.begin(), calls.end(), [&](const Event* call) {
+         std::ranges::all_of(calls, [&](const Event* call) {
            return !LeadsOutside(analysis, *call) ||
                   WasMadeBySpawning(analysis, analysis.CommunicatorOf(*call));
          });
@@ -72,7 +72,7 @@ bool CannotAct(const Analysis& analysis, uint32_t p) {
 void FindJoinedIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
   const std::vector<World>& worlds = analysis.trace.worlds;
   if (!incidents->empty() || worlds.size() < 2) return;
-  if (!std::all_of(worlds.begin(), worlds.end(), HasAllTraces)) return;
+  if (!std::ranges::all_of(worlds, HasAllTraces)) return;
   std::map<uint32_t, Incident> by_communicator;
   for (uint32_t p = 0; p < analysis.trace.processes.size(); ++p) {
     if (!CannotAct(analysis, p)) return;

@@ -67,13 +67,13 @@ class Postings {
         record_.p2p.empty()) {
       return false;
     }
-    if (std::any_of(record_.threads.begin(), record_.threads.end(),
-                    [](const Thread& thread) { return thread.lost_p2p != 0; })) {
+    if (std::ranges::any_of(record_.threads,
+                            [](const Thread& thread) { return thread.lost_p2p != 0; })) {
       return false;
     }
     // Calls of threads that take turns are ordered. Calls of concurrent threads are not.
     const bool turns = record_.thread_level >= 0 && record_.thread_level <= 2;
-    return turns || std::all_of(record_.p2p.begin(), record_.p2p.end(), [this](const Event& event) {
+    return turns || std::ranges::all_of(record_.p2p, [this](const Event& event) {
              return event.thread == record_.p2p.front().thread;
            });
   }

@@ -69,7 +69,7 @@ std::optional<Message> ReceiveIn(const Analysis& analysis, const Event& call) {
 bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event& receive) {
   if (analysis.KindOf(receive) != Kind::kIrecv) return false;
   const Arguments& arguments = analysis.Args(receive);
-  return std::any_of(process.channels.begin(), process.channels.end(), [&](const Channel& channel) {
+  return std::ranges::any_of(process.channels, [&](const Channel& channel) {
     return channel.receives_unseen && channel.member == receive.member &&
            channel.peer == arguments.root_or_peer && channel.tag == arguments.tag;
   });
@@ -87,8 +87,8 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   if (call.member == kNoIndex) return std::nullopt;
   const uint32_t wanted = trace.members[call.member].communicator;
   const Messages messages = MessagesOf(analysis.Args(call));
-  const auto awaited = std::find_if(messages.begin(), messages.end(),
-                                    [](const Message& message) { return !message.sends; });
+  const auto awaited =
+      std::ranges::find_if(messages, [](const Message& message) { return !message.sends; });
   if (awaited == messages.end()) return std::nullopt;
   // A message of a rank to itself is taken only by receives from itself or from any source.
   const bool from_itself =
@@ -120,7 +120,7 @@ std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, 
   // If several messages differ in different ways, none is an explanation: they may be for later
   // receives.
   const auto only = [](const std::vector<NearMiss>& all, auto what) -> std::optional<NearMiss> {
-    const bool one = !all.empty() && std::all_of(all.begin(), all.end(), [&](const NearMiss& miss) {
+    const bool one = !all.empty() && std::ranges::all_of(all, [&](const NearMiss& miss) {
       return miss.*what == all.front().*what;
     });
     return one ? std::optional(all.front()) : std::nullopt;
@@ -201,8 +201,8 @@ std::optional<StolenMessage> FindStolenMessage(const Analysis& analysis, uint32_
 const Event* FindGreedyReceive(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const std::optional<Message> awaited = ReceiveIn(analysis, call);
   const Process& process = analysis.trace.processes[waiter];
-  const bool lost = std::any_of(process.threads.begin(), process.threads.end(),
-                                [](const Thread& thread) { return thread.lost_p2p != 0; });
+  const bool lost = std::ranges::any_of(process.threads,
+                                        [](const Thread& thread) { return thread.lost_p2p != 0; });
   if (!awaited || awaited->peer < 0 || awaited->tag == ring::kAnyTag || lost) return nullptr;
   const Event* greedy = nullptr;
   uint64_t named = 0;

@@ -49,7 +49,7 @@ void LookAtEdges(const Analysis& analysis, const CollectiveNode& node,
   for (const uint32_t p : node.inside) {
     for (const WaitDependency& dependency : analysis.graph.processes[p].dependencies) {
       if (dependency.node == kNoIndex || &analysis.graph.nodes[dependency.node] != &node) continue;
-      const auto edge = std::find_if(edges.begin(), edges.end(), [&](const OddEdge& candidate) {
+      const auto edge = std::ranges::find_if(edges, [&](const OddEdge& candidate) {
         return WaitsForEdge(analysis, node, dependency, p, candidate);
       });
       if (edge == edges.end()) continue;

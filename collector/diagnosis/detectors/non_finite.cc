@@ -99,10 +99,10 @@ class NonFiniteFinder {
   // Whether `key` is later than another origin's call on the communicator. Numbers do not decide
   // this for persistent calls, whose starts have the number of the initialization.
   bool StartedLater(const CallKey& key, const Origins& origins) const {
-    return std::any_of(origins.begin(), origins.end(), [&](const auto& other) {
+    return std::ranges::any_of(origins, [&](const auto& other) {
       const bool ordered = std::get<2>(key) == 0 && std::get<2>(other.first) == 0;
       return !ordered && other.first != key && std::get<0>(other.first) == std::get<0>(key) &&
-             std::any_of(other.second.begin(), other.second.end(), [&](uint32_t process) {
+             std::ranges::any_of(other.second, [&](uint32_t process) {
                return HadOneBefore(process, key, other.second);
              });
     });
@@ -116,9 +116,8 @@ class NonFiniteFinder {
     };
     const auto see_lost = [&](const std::optional<FirstNonFinite>& what, ring::DataSide side) {
       if (!what) return;
-      const bool on_record =
-          std::any_of(data.reads.begin(), data.reads.end(),
-                      [&](const DataRead& read) { return read.side == side && is_of(what, read); });
+      const bool on_record = std::ranges::any_of(
+          data.reads, [&](const DataRead& read) { return read.side == side && is_of(what, read); });
       if (!on_record) See(histories, history, 0, *what, side == ring::DataSide::kInput);
     };
     see_lost(data.input, ring::DataSide::kInput);
@@ -194,14 +193,14 @@ class NonFiniteFinder {
       for (const MemberHistory& history : histories.members) {
         if (history.member->data == kNoIndex) continue;
         const MemberData& data = analysis_.trace.data[history.member->data];
-        const auto on_record = std::count_if(data.reads.begin(), data.reads.end(),
-                                             [](const DataRead& read) { return read.IsRead(); });
+        const auto on_record =
+            std::ranges::count_if(data.reads, [](const DataRead& read) { return read.IsRead(); });
         if (data.read <= static_cast<uint64_t>(on_record) + data.blocks.size()) continue;
         const std::vector<Event>& events = history.member->events;
         if (events.empty() || events.front().sequence > 1) return true;
         std::unordered_set<uint64_t> kept;
         for (const DataRead& read : data.reads) kept.insert(read.sequence);
-        const bool lost = std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        const bool lost = std::ranges::any_of(events, [&](const Event& event) {
           const Arguments& arguments = analysis_.Args(event);
           if (!IsMinOrMax(arguments.reduce_op)) return false;
           const Kind kind = FindOperation(static_cast<uint16_t>(arguments.operation)).kind;
@@ -298,9 +297,8 @@ class NonFiniteFinder {
       details.deviating_paths.push_back(first_[p]->what.call_path);
       unknown |= MayHaveBeenEarlier(p);
       const std::vector<Channel>& channels = analysis_.trace.processes[p].channels;
-      details.from_messages |=
-          std::any_of(channels.begin(), channels.end(),
-                      [](const Channel& channel) { return channel.received != 0; });
+      details.from_messages |= std::ranges::any_of(
+          channels, [](const Channel& channel) { return channel.received != 0; });
     }
     details.incomplete = unknown;
     details.overwritten = MinOrMaxIsLost();
@@ -322,9 +320,8 @@ class NonFiniteFinder {
     for (const auto& touched : touched_) {
       const uint32_t communicator = touched.first;
       if (communicator == histories.communicator) continue;
-      const bool passed_on =
-          std::any_of(touched.second.begin(), touched.second.end(),
-                      [&](uint32_t p) { return first_[p]->communicator != communicator; });
+      const bool passed_on = std::ranges::any_of(
+          touched.second, [&](uint32_t p) { return first_[p]->communicator != communicator; });
       if (passed_on) details.later.push_back(communicator);
     }
     incidents_.push_back(std::move(incident));

@@ -80,8 +80,8 @@ Visit LastVisit(const Analysis& analysis, uint32_t process, const EnclosingLoop&
     visit.calls += SameSite(analysis, event, call);
   }
   const std::vector<Thread>& threads = analysis.trace.processes[process].threads;
-  visit.whole = std::none_of(threads.begin(), threads.end(),
-                             [](const Thread& thread) { return thread.lost_collectives != 0; });
+  visit.whole = std::ranges::none_of(
+      threads, [](const Thread& thread) { return thread.lost_collectives != 0; });
   return visit;
 }
 
@@ -256,7 +256,7 @@ std::vector<uint32_t> RanksEntered(const Analysis& analysis, const CollectiveNod
 
 bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call) {
   const std::vector<Event>& events = analysis.trace.processes[process].p2p;
-  return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+  return std::ranges::any_of(events, [&](const Event& event) {
     return event.start_ns < call.start_ns && analysis.Site(event) == analysis.Site(call);
   });
 }
@@ -271,9 +271,8 @@ int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, 
   const PathDivergence between = sites.ComparePaths(a.call_path, b.call_path);
   if (!between.known || !between.branch || between.depth != to_a.depth) return 0;
   const auto holds = [&](const std::vector<EnclosingLoop>& loops) {
-    return std::any_of(loops.begin(), loops.end(), [&](const EnclosingLoop& loop) {
-      return sites.Inside(here.call_path, loop);
-    });
+    return std::ranges::any_of(
+        loops, [&](const EnclosingLoop& loop) { return sites.Inside(here.call_path, loop); });
   };
   if (holds(between.loops_a) || holds(between.loops_b)) return holds(between.loops_a) ? -1 : 1;
   const bool if_a = sites.EnclosingArm(between.a, to_a.a) != nullptr;
@@ -325,9 +324,8 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
     return false;  // on the same path, but not as far
   }
   const auto here = [&](const Iterations::Calls& calls) {
-    return std::count_if(calls.begin(), calls.end(), [&](const Event* event) {
-      return analysis.Site(*event) == analysis.Site(stands);
-    });
+    return std::ranges::count_if(
+        calls, [&](const Event* event) { return analysis.Site(*event) == analysis.Site(stands); });
   };
   // The process was more often at this place than in any earlier iteration: it skipped the awaited
   // call in this iteration.
@@ -341,11 +339,11 @@ bool HasPassed(const Analysis& analysis, uint32_t process, const Event& stands, 
     return times > usual;
   }
   const auto has_here = [&](const Iterations::Calls& calls) {
-    return std::any_of(calls.begin(), calls.end(),
-                       [&](const Event* event) { return SameSite(analysis, *event, stands); });
+    return std::ranges::any_of(
+        calls, [&](const Event* event) { return SameSite(analysis, *event, stands); });
   };
   const bool was_here = SameSite(analysis, *own.last, stands) || has_here(own.before) ||
-                        std::any_of(own.whole.begin(), own.whole.end(), has_here);
+                        std::ranges::any_of(own.whole, has_here);
   if (was_here || !collective || analysis.HistoryOf(comm, waiter) == nullptr) return false;
   // The process is at this place for the first time. If lines cannot be compared, earlier
   // iterations decide.
@@ -398,7 +396,7 @@ std::vector<uint32_t> RanksPast(const Analysis& analysis, const CollectiveNode& 
     const auto [entry, added] = known.try_emplace(
         {analysis.CommunicatorOf(*stands), stands->sequence, analysis.Site(*stands)});
     if (added) {
-      entry->second = std::all_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) {
+      entry->second = std::ranges::all_of(waiters, [&](const Waiter& waiter) {
         return HasPassed(analysis, p, *stands, waiter.process, *waiter.call);
       });
     }
@@ -497,7 +495,7 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   }
   const auto known = [&](const MemberHistory& history, const Event& event, bool before) {
     const std::vector<Event>& events = history.member->events;
-    return std::any_of(events.begin(), events.end(), [&](const Event& other) {
+    return std::ranges::any_of(events, [&](const Event& other) {
       return (before ? other.sequence < incident.sequence : other.sequence > incident.sequence) &&
              analysis.Site(other) == analysis.Site(event);
     });

@@ -96,12 +96,12 @@ class PlaceFinder {
     Processes locked;
     for (const PlaceGroup& group : places_.waiting) {
       const auto needs_gil = [this](uint32_t p) { return analysis_.PlaceOf(p).main_needs_gil; };
-      if (std::none_of(group.members.begin(), group.members.end(), needs_gil)) continue;
-      if (!std::all_of(group.members.begin(), group.members.end(), needs_gil)) return false;
+      if (std::ranges::none_of(group.members, needs_gil)) continue;
+      if (!std::ranges::all_of(group.members, needs_gil)) return false;
       Append(group.members, &locked);
     }
     if (locked.empty() || 2 * locked.size() > waiting_.size()) return false;
-    std::sort(locked.begin(), locked.end());
+    std::ranges::sort(locked);
     Processes others = Without(waiting_, locked);
     Add(What::kNotArrived, std::move(locked), std::move(others));
     return true;
@@ -210,7 +210,7 @@ class PlaceFinder {
   // Whether one of the ranks waits for messages in a loop: another rank may have left the loop, or
   // skipped a round.
   bool MayBeLeftBehind(const Processes& waiting) const {
-    return std::any_of(waiting.begin(), waiting.end(), [this](uint32_t p) {
+    return std::ranges::any_of(waiting, [this](uint32_t p) {
       return analysis_.sites.IsInLoop(analysis_.PlaceOf(p).call_path);
     });
   }
@@ -225,9 +225,8 @@ class PlaceFinder {
     const Processes direct = WaitingDirectlyFor(awaited, waiting);
     // A rank that made a round too many would wait for more ranks. In MPI_Waitall, all ranks that
     // it waits for are known.
-    const bool all_known = std::all_of(direct.begin(), direct.end(), [this](uint32_t p) {
-      return analysis_.PlaceOf(p).kind() == Kind::kWaitall;
-    });
+    const bool all_known = std::ranges::all_of(
+        direct, [this](uint32_t p) { return analysis_.PlaceOf(p).kind() == Kind::kWaitall; });
     const bool are_more = direct.size() > awaited.size() && all_known;
     if (2 * NumberAtPlacesOf(awaited) >= waiting_.size() && !are_more) return false;
     // If an awaited rank left no loop, it may have sent messages that the waiting ranks do not
@@ -253,9 +252,9 @@ class PlaceFinder {
   // Whether each of `direct` has received, in its call, a message from another rank that is not in
   // `awaited`.
   bool AreAnsweredByOthers(const Processes& direct, const Processes& awaited) const {
-    return std::all_of(direct.begin(), direct.end(), [&](uint32_t p) {
+    return std::ranges::all_of(direct, [&](uint32_t p) {
       const std::vector<int32_t>& ranks = analysis_.PlaceOf(p).library.answered;
-      return std::any_of(ranks.begin(), ranks.end(), [&](int32_t rank) {
+      return std::ranges::any_of(ranks, [&](int32_t rank) {
         const uint32_t other = ProcessOf(analysis_.trace, 0, rank);
         return other != kNoIndex && other != p && !Contains(awaited, other);
       });
@@ -268,9 +267,8 @@ class PlaceFinder {
     Processes direct;
     std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(direct), [&](uint32_t p) {
       const Processes all = AllAwaitedBy(p);
-      return std::any_of(all.begin(), all.end(), [&](uint32_t other) {
-        return std::binary_search(awaited.begin(), awaited.end(), other);
-      });
+      return std::ranges::any_of(
+          all, [&](uint32_t other) { return std::ranges::binary_search(awaited, other); });
     });
     return direct;
   }
@@ -279,9 +277,8 @@ class PlaceFinder {
   size_t NumberAtPlacesOf(const Processes& some) const {
     size_t number = 0;
     for (const PlaceGroup& group : places_.waiting) {
-      const bool holds = std::any_of(group.members.begin(), group.members.end(), [&](uint32_t p) {
-        return std::binary_search(some.begin(), some.end(), p);
-      });
+      const bool holds = std::ranges::any_of(
+          group.members, [&](uint32_t p) { return std::ranges::binary_search(some, p); });
       if (holds) number += group.members.size();
     }
     return number;
@@ -310,9 +307,9 @@ class PlaceFinder {
 
   // Index into Places::waiting.
   size_t GroupOf(uint32_t process) const {
-    const auto found = std::find_if(
-        places_.waiting.begin(), places_.waiting.end(),
-        [process](const PlaceGroup& group) { return Contains(group.members, process); });
+    const auto found = std::ranges::find_if(places_.waiting, [process](const PlaceGroup& group) {
+      return Contains(group.members, process);
+    });
     return static_cast<size_t>(found - places_.waiting.begin());
   }
 
@@ -333,8 +330,7 @@ class PlaceFinder {
       less = std::erase_if(awaited, [&](const auto& entry) {
                const Processes& others = entry.second;
                return !wanted.contains(entry.first) ||
-                      std::none_of(others.begin(), others.end(),
-                                   [&](uint32_t p) { return awaited.contains(p); });
+                      std::ranges::none_of(others, [&](uint32_t p) { return awaited.contains(p); });
              }) != 0;
     }
     Processes ring;
@@ -349,9 +345,9 @@ class PlaceFinder {
         group.place->kind() != Kind::kCollective) {
       return;
     }
-    const auto counter = std::find_if(
-        places_.variables.begin(), places_.variables.end(),
-        [](const ComparedVariable& each) { return each.counts && each.values.size() == 2; });
+    const auto counter = std::ranges::find_if(places_.variables, [](const ComparedVariable& each) {
+      return each.counts && each.values.size() == 2;
+    });
     if (counter == places_.variables.end()) {
       Add(What::kAllArrived, {}, waiting_);
       return;
@@ -447,7 +443,7 @@ class PlaceFinder {
       if (!variable.counts) continue;
       const auto iteration = [&](const PlaceGroup& group) {
         const std::vector<int32_t> ranks = analysis_.RanksOf(group.members);
-        return std::find_if(variable.values.begin(), variable.values.end(), [&](const auto& value) {
+        return std::ranges::find_if(variable.values, [&](const auto& value) {
           return std::includes(value.ranks.begin(), value.ranks.end(), ranks.begin(), ranks.end());
         });
       };

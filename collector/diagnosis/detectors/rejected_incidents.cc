@@ -23,8 +23,8 @@ class RejectionFinder {
       : analysis_(analysis), trace_(analysis.trace), incidents_(*incidents) {}
 
   void Find() {
-    const bool any = std::any_of(trace_.processes.begin(), trace_.processes.end(),
-                                 [](const Process& process) { return !process.rejected.empty(); });
+    const bool any = std::ranges::any_of(
+        trace_.processes, [](const Process& process) { return !process.rejected.empty(); });
     if (!any) return;
     for (Incident& incident : incidents_) {
       if (incident.what != What::kRejected) Explain(&incident);
@@ -99,7 +99,7 @@ class RejectionFinder {
   // Whether the call was repeated with a correct argument; the wrong argument may differ.
   bool WasRepeated(uint32_t p, const RejectedCall& rejected) const {
     const std::vector<Event>& made = trace_.processes[p].p2p;
-    return std::any_of(made.begin(), made.end(), [&](const Event& later) {
+    return std::ranges::any_of(made, [&](const Event& later) {
       const Arguments& ours = analysis_.Args(rejected.event);
       const Arguments& theirs = analysis_.Args(later);
       return later.start_ns > rejected.event.start_ns &&

@@ -58,7 +58,7 @@ struct Circle {
   std::vector<Unanswered> waits;
   bool chained = false;  // some wait for others inside
 
-  bool Holds(uint32_t p) const { return std::binary_search(inside.begin(), inside.end(), p); }
+  bool Holds(uint32_t p) const { return std::ranges::binary_search(inside, p); }
 };
 
 class RoundFinder {
@@ -77,8 +77,8 @@ class RoundFinder {
   bool WaitsForMessages(uint32_t p) const {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
     return analysis_.IsStuck(p) && !analysis_.trace.processes[p].device &&
-           std::any_of(all.begin(), all.end(),
-                       [](const auto& dependency) { return dependency.node == kNoIndex; });
+           std::ranges::any_of(all,
+                               [](const auto& dependency) { return dependency.node == kNoIndex; });
   }
 
   std::vector<Unanswered> WaitsOf(uint32_t p) const {
@@ -137,11 +137,11 @@ class RoundFinder {
   // Whether another cause explains the waits: a rank that computes or has ended, calls that do not
   // match, a message with another tag, or a call that MPI rejected.
   bool HasOtherCause(const Circle& circle) const {
-    if (std::any_of(circle.inside.begin(), circle.inside.end(),
-                    [this](uint32_t p) { return HasStray(incidents_, p); })) {
+    if (std::ranges::any_of(circle.inside,
+                            [this](uint32_t p) { return HasStray(incidents_, p); })) {
       return true;
     }
-    return std::any_of(circle.waits.begin(), circle.waits.end(), [&](const Unanswered& wait) {
+    return std::ranges::any_of(circle.waits, [&](const Unanswered& wait) {
       if (!IsElsewhere(wait.awaited) || wait.dependency->unmarked != 0) return true;
       if (analysis_.IsStuck(wait.awaited) && !WaitsForThoseInside(wait.awaited, circle)) {
         return true;
@@ -160,7 +160,7 @@ class RoundFinder {
   // Whether MPI has rejected a send or a receive, which then took no part in the round.
   bool HasRejected(uint32_t p) const {
     const std::vector<RejectedCall>& all = analysis_.trace.processes[p].rejected;
-    return std::any_of(all.begin(), all.end(), [&](const RejectedCall& call) {
+    return std::ranges::any_of(all, [&](const RejectedCall& call) {
       return !MessagesOf(analysis_.Args(call.event)).empty();
     });
   }
@@ -168,7 +168,7 @@ class RoundFinder {
   // FindNearMiss() examines all ranks, so call it only if a message of the awaited rank is left.
   bool HasNearMiss(const Unanswered& wait) const {
     const std::vector<Channel>& channels = analysis_.trace.processes[wait.awaited].channels;
-    const bool any = std::any_of(channels.begin(), channels.end(), [&](const Channel& channel) {
+    const bool any = std::ranges::any_of(channels, [&](const Channel& channel) {
       if (channel.member == kNoIndex || channel.sent == 0) return false;
       const uint32_t communicator = analysis_.trace.members[channel.member].communicator;
       const MemberHistory* waiter = analysis_.HistoryOf(communicator, wait.waiter);
@@ -288,12 +288,11 @@ class RoundFinder {
     if (traffic.unknown || traffic.sent != traffic.received) return false;
     const std::vector<Unanswered> waits = WaitsOf(p);
     const Process& process = analysis_.trace.processes[p];
-    return !waits.empty() &&
-           std::any_of(process.channels.begin(), process.channels.end(), [&](const Channel& one) {
-             return one.member == HistoryOf(p)->member_index &&
-                    one.peer == HistoryOf(peer)->member->rank && one.received != 0 &&
-                    one.received == Before(waits.front());
-           });
+    return !waits.empty() && std::ranges::any_of(process.channels, [&](const Channel& one) {
+      return one.member == HistoryOf(p)->member_index &&
+             one.peer == HistoryOf(peer)->member->rank && one.received != 0 &&
+             one.received == Before(waits.front());
+    });
   }
 
   // `from`, and the processes that are connected with `from` by messages.
@@ -345,7 +344,7 @@ class RoundFinder {
     // the same number.
     bool LeavesOneOut() const {
       return others.size() > 1 && waiter < others[0] &&
-             std::all_of(others.begin(), others.end(), [&](uint64_t n) { return n == others[0]; });
+             std::ranges::all_of(others, [&](uint64_t n) { return n == others[0]; });
     }
   };
   std::map<int32_t, Served> ServedBy(const Unanswered& wait) const {
@@ -448,9 +447,9 @@ class RoundFinder {
   // exchanged as many messages as these two ranks, or one more.
   bool AreRounds(const Unanswered& wait, const std::set<uint32_t>& ranks) const {
     const uint64_t before = Before(wait);
-    return std::all_of(ranks.begin(), ranks.end(), [&](uint32_t p) {
+    return std::ranges::all_of(ranks, [&](uint32_t p) {
       const std::vector<Channel>& all = analysis_.trace.processes[p].channels;
-      return HistoryOf(p) == nullptr || std::all_of(all.begin(), all.end(), [&](const auto& one) {
+      return HistoryOf(p) == nullptr || std::ranges::all_of(all, [&](const auto& one) {
                return one.member != HistoryOf(p)->member_index || one.tag != wait.message.tag ||
                       one.sent == 0 || one.sent == before || one.sent == before + 1;
              });
@@ -460,21 +459,20 @@ class RoundFinder {
   bool IsInALoop(uint32_t p) const {
     const Event* stands = analysis_.CurrentEvent(p);
     const std::vector<Thread>& threads = analysis_.trace.processes[p].threads;
-    return stands != nullptr &&
-           (HasSentOrReceivedAt(analysis_, p, *stands) ||
-            std::any_of(threads.begin(), threads.end(),
-                        [](const Thread& thread) { return thread.lost_p2p != 0; }));
+    return stands != nullptr && (HasSentOrReceivedAt(analysis_, p, *stands) ||
+                                 std::ranges::any_of(threads, [](const Thread& thread) {
+                                   return thread.lost_p2p != 0;
+                                 }));
   }
 
   // Whether a collective in which the process waits lacks a rank inside the circle. If not, the
   // process waits for other ranks, which are the cause.
   bool WaitsForThoseInside(uint32_t p, const Circle& circle) const {
     const std::vector<WaitDependency>& all = analysis_.graph.processes[p].dependencies;
-    return std::any_of(all.begin(), all.end(), [&](const WaitDependency& dependency) {
+    return std::ranges::any_of(all, [&](const WaitDependency& dependency) {
       if (dependency.node == kNoIndex) return false;
       const std::vector<uint32_t>& missing = analysis_.graph.nodes[dependency.node].missing;
-      return std::any_of(missing.begin(), missing.end(),
-                         [&](uint32_t one) { return circle.Holds(one); });
+      return std::ranges::any_of(missing, [&](uint32_t one) { return circle.Holds(one); });
     });
   }
 
@@ -495,8 +493,8 @@ class RoundFinder {
     if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
     // The awaited process has made the call with another peer.
     if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
-    const auto here = std::count_if(circle.inside.begin(), circle.inside.end(),
-                                    [&](uint32_t p) { return AreAtOnePlace(p, wait.waiter); });
+    const auto here = std::ranges::count_if(
+        circle.inside, [&](uint32_t p) { return AreAtOnePlace(p, wait.waiter); });
     if (here < 2) return false;
     const bool left = analysis_.graph.processes[wait.awaited].activity == Activity::kLeft;
     const PathDivergence part = analysis_.sites.ComparePaths(waiting->call_path, stands->call_path);
@@ -505,9 +503,8 @@ class RoundFinder {
 
   void Judge(const Circle& circle) {
     if (JudgeServer(circle)) return;
-    const auto best =
-        std::find_if(circle.waits.begin(), circle.waits.end(),
-                     [&](const Unanswered& wait) { return IsRepeated(circle, wait); });
+    const auto best = std::ranges::find_if(
+        circle.waits, [&](const Unanswered& wait) { return IsRepeated(circle, wait); });
     if (best == circle.waits.end()) return;
     const Unanswered& first = *best;
     const uint32_t communicator = analysis_.CommunicatorOf(*first.dependency->event);
@@ -571,9 +568,9 @@ class RoundFinder {
   void AddThoseWhoLeft(const Incident& other, Incident* incident) const {
     const bool more = incident->Of<RoundDetails>().more;
     std::vector<uint32_t>& left = more ? incident->agreeing : incident->deviating;
-    const bool together = other.what == What::kLeft &&
-                          std::any_of(left.begin(), left.end(),
-                                      [&](uint32_t p) { return Contains(other.deviating, p); });
+    const bool together = other.what == What::kLeft && std::ranges::any_of(left, [&](uint32_t p) {
+                            return Contains(other.deviating, p);
+                          });
     if (!together) return;
     for (const uint32_t p : other.deviating) {
       if (IsElsewhere(p) && !Contains(left, p) && !Contains(incident->agreeing, p))
@@ -585,15 +582,14 @@ class RoundFinder {
   void Replace(const Circle& circle, const std::set<uint32_t>& reached, Incident incident) {
     if (incident.deviating_event == nullptr || incident.agreeing_event == nullptr) return;
     const auto within = [&](const std::vector<uint32_t>& side) {
-      return std::all_of(side.begin(), side.end(),
-                         [&](uint32_t p) { return reached.contains(p) || circle.Holds(p); });
+      return std::ranges::all_of(
+          side, [&](uint32_t p) { return reached.contains(p) || circle.Holds(p); });
     };
-    const bool known =
-        std::any_of(incidents_.begin(), incidents_.end(), [&](const Incident& other) {
-          return other.hangs && !other.tie && other.what != What::kMessage &&
-                 (incident.tie ? within(other.deviating)
-                               : other.deviating == Without(incident.deviating, {}));
-        });
+    const bool known = std::ranges::any_of(incidents_, [&](const Incident& other) {
+      return other.hangs && !other.tie && other.what != What::kMessage &&
+             (incident.tie ? within(other.deviating)
+                           : other.deviating == Without(incident.deviating, {}));
+    });
     std::erase_if(incidents_, [&](const Incident& other) {
       const bool waits = other.what == What::kMessage ||
                          (!known && (other.what == What::kLeft || other.what == What::kCycle));

@@ -27,8 +27,8 @@ class StartFinder {
 
   void Find() {
     // A hang elsewhere also keeps ranks from arriving here.
-    something_hangs_ = std::any_of(incidents_.begin(), incidents_.end(),
-                                   [](const Incident& incident) { return incident.hangs; });
+    something_hangs_ =
+        std::ranges::any_of(incidents_, [](const Incident& incident) { return incident.hangs; });
     for (const Creation& creation : trace_.creations) {
       if (creation.event.end_ns == kNoTime) creating_.insert(creation.process);
     }
@@ -41,8 +41,7 @@ class StartFinder {
  private:
   // Whether all of `inside` have not moved for long.
   bool StandsStill(const std::vector<uint32_t>& inside, int64_t times = 1) const {
-    return std::all_of(inside.begin(), inside.end(),
-                       [&](uint32_t p) { return analysis_.StoodStill(p, times); });
+    return std::ranges::all_of(inside, [&](uint32_t p) { return analysis_.StoodStill(p, times); });
   }
 
   std::vector<uint32_t> Dead(const std::vector<uint32_t>& of) const {
@@ -139,9 +138,8 @@ class StartFinder {
     }
     for (const auto& [key, entrants] : by_key) {
       if (IsRendezvous(entrants) || started_wrong_.contains(WorldOf(entrants))) continue;
-      const bool open = std::any_of(entrants.begin(), entrants.end(), [this](uint32_t i) {
-        return trace_.creations[i].event.end_ns == kNoTime;
-      });
+      const bool open = std::ranges::any_of(
+          entrants, [this](uint32_t i) { return trace_.creations[i].event.end_ns == kNoTime; });
       if (!DifferInSize(entrants) && !SameRankTwice(entrants) && open) NotAllCame(entrants);
     }
   }
@@ -167,7 +165,7 @@ class StartFinder {
     for (const auto& [endpoint, members] : by_endpoint) {
       if (TwoWithOneRank(members)) {
         wrong = true;
-      } else if (std::any_of(members.begin(), members.end(), [&, n = members.size()](uint32_t i) {
+      } else if (std::ranges::any_of(members, [&, n = members.size()](uint32_t i) {
                    return trace_.creations[i].size != static_cast<int32_t>(n);
                  })) {
         incomplete.insert(incomplete.end(), members.begin(), members.end());
@@ -261,9 +259,8 @@ class StartFinder {
     std::map<std::string, std::vector<uint32_t>> by_text;
     for (const uint32_t i : entrants) by_text[text(trace_.creations[i])].push_back(i);
     if (by_text.size() < 2) return false;
-    const auto most = std::max_element(
-        by_text.begin(), by_text.end(),
-        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const auto most = std::ranges::max_element(
+        by_text, [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
     std::vector<uint32_t> deviating;
     for (const auto& [value, members] : by_text) {
       if (value == most->first) continue;
@@ -293,10 +290,9 @@ class StartFinder {
     const auto endpoint = [](const Creation& creation) { return creation.endpoint; };
     if (!Split(entrants, endpoint, &incident)) return false;
     const std::vector<uint32_t> connecting = Inside(entrants);
-    const bool stuck = std::any_of(
-        incident.deviating.begin(), incident.deviating.end(), [&connecting](uint32_t p) {
-          return std::binary_search(connecting.begin(), connecting.end(), p);
-        });
+    const bool stuck = std::ranges::any_of(incident.deviating, [&connecting](uint32_t p) {
+      return std::ranges::binary_search(connecting, p);
+    });
     if (!stuck) return false;
     AddMet(std::move(incident), 1);
     return true;
@@ -328,9 +324,8 @@ class StartFinder {
       }
     }
     if (by_key.empty()) return;
-    const auto most = std::max_element(by_key.begin(), by_key.end(), [](auto& a, auto& b) {
-      return a.second.size() < b.second.size();
-    });
+    const auto most = std::ranges::max_element(
+        by_key, [](auto& a, auto& b) { return a.second.size() < b.second.size(); });
     const World& world = trace_.worlds[most->first.first];
     Incident incident;
     incident.what = What::kStart;
@@ -366,8 +361,8 @@ class StartFinder {
 
   static bool LaggingRanksAreIn(const std::vector<uint32_t>& inside, const Incident& incident) {
     return incident.what == What::kNotArrived && !incident.tie &&
-           std::all_of(incident.deviating.begin(), incident.deviating.end(), [&inside](uint32_t p) {
-             return std::find(inside.begin(), inside.end(), p) != inside.end();
+           std::ranges::all_of(incident.deviating, [&inside](uint32_t p) {
+             return std::ranges::find(inside, p) != inside.end();
            });
   }
 
@@ -503,14 +498,13 @@ class StartFinder {
     // If parts of a job use different ids, a part with less than half of the ranks is not reported.
     // If two halves use different ids, only the first half is reported.
     if (Inside(entrants).size() * 2 < static_cast<size_t>(std::max(first.size, 0)) &&
-        std::any_of(incident.deviating.begin(), incident.deviating.end(),
-                    [this](uint32_t p) { return IsCreating(p); })) {
+        std::ranges::any_of(incident.deviating, [this](uint32_t p) { return IsCreating(p); })) {
       return;
     }
     const size_t half = incident.agreeing.size();
-    incident.tie = !incident.deviating.empty() && half == incident.deviating.size() &&
-                   std::all_of(incident.deviating.begin(), incident.deviating.end(),
-                               [this](uint32_t p) { return IsCreating(p); });
+    incident.tie =
+        !incident.deviating.empty() && half == incident.deviating.size() &&
+        std::ranges::all_of(incident.deviating, [this](uint32_t p) { return IsCreating(p); });
     if (incident.tie && !tied_.insert(first.process).second) return;
     if (incident.tie) tied_.insert(incident.deviating.front());
     incidents_.push_back(std::move(incident));

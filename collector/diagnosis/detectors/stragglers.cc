@@ -64,11 +64,11 @@ Arrivals Collect(const Analysis& analysis, const CommunicatorHistory& histories)
     arrivals.sequence = n;
     if (began_ns == kNoTime) began_ns = reference->start_ns;
     arrivals.elapsed_ns = reference->end_ns - began_ns;
-    const auto shortest = std::min_element(stays.begin(), stays.end());
+    const auto shortest = std::ranges::min_element(stays);
     const auto member = static_cast<uint32_t>(shortest - stays.begin());
     const int64_t stay = *shortest;
     *shortest = INT64_MAX;
-    arrivals.last[member].push_back(*std::min_element(stays.begin(), stays.end()) - stay);
+    arrivals.last[member].push_back(*std::ranges::min_element(stays) - stay);
   }
   return arrivals;
 }

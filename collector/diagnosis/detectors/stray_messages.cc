@@ -83,7 +83,7 @@ class StrayFinder {
     if (!incidents_.empty()) return std::move(incidents_);
     // If the peers of several ranks differ from those of other ranks, the other ranks are no
     // evidence.
-    if (std::all_of(by_peers.begin(), by_peers.end(), [&](const Stray& stray) {
+    if (std::ranges::all_of(by_peers, [&](const Stray& stray) {
           return stray.culprit() == by_peers.front().culprit();
         })) {
       for (const Stray& stray : by_peers) Add(stray);
@@ -152,8 +152,7 @@ class StrayFinder {
       Calls& calls = sites_[{site, message.sends}][p];
       calls.all.push_back(UseOf(p, event, message));
       const auto is_like = [&](const Use& use) { return use.IsLike(calls.all.back()); };
-      if (calls.kinds.size() < kMaxKinds &&
-          std::none_of(calls.kinds.begin(), calls.kinds.end(), is_like)) {
+      if (calls.kinds.size() < kMaxKinds && std::ranges::none_of(calls.kinds, is_like)) {
         calls.kinds.push_back(calls.all.back());
       }
       sites_of_[p].insert({site, message.sends});
@@ -467,7 +466,7 @@ class StrayFinder {
   bool HasSent(const Awaited& awaited) const {
     const Use& receive = awaited.receive;
     const std::vector<Channel>& channels = trace_.processes[awaited.sender].channels;
-    return std::any_of(channels.begin(), channels.end(), [&](const Channel& channel) {
+    return std::ranges::any_of(channels, [&](const Channel& channel) {
       if (channel.member == kNoIndex || channel.sent == 0 || channel.tag != receive.tag) {
         return false;
       }
@@ -493,7 +492,7 @@ class StrayFinder {
     const auto names = [&](int32_t peer) {
       if (site == sites_.end() || !site->second.contains(use.process)) return false;
       const std::vector<Use>& kinds = site->second.at(use.process).kinds;
-      return std::any_of(kinds.begin(), kinds.end(), [&](const Use& other) {
+      return std::ranges::any_of(kinds, [&](const Use& other) {
         return other.communicator == use.communicator && other.peer == peer;
       });
     };
@@ -507,7 +506,7 @@ class StrayFinder {
   // Whether another rank than the awaited one sent such a message that was not received.
   bool IsSentByAnother(const Awaited& awaited) const {
     const auto& members = analysis_.histories[awaited.receive.communicator].members;
-    return std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+    return std::ranges::any_of(members, [&](const MemberHistory& history) {
       Use receive = awaited.receive;
       receive.peer = history.member->rank;
       return history.process != awaited.sender && IsLeft(Reversed(receive));
@@ -565,7 +564,7 @@ class StrayFinder {
 
   // Whether another rank waits for a message with this tag. If so, the tag belongs to the exchange.
   bool IsAwaitedElsewhere(const Use& sent) const {
-    return std::any_of(all_.begin(), all_.end(), [&](const Awaited& one) {
+    return std::ranges::any_of(all_, [&](const Awaited& one) {
       return one.receive.communicator == sent.communicator && one.receive.tag == sent.tag &&
              one.receive.process != PeerOf(sent);
     });
@@ -577,7 +576,7 @@ class StrayFinder {
     const auto same = [&](const Stray& stray) {
       return stray.details.receive.process == undecided.front().details.receive.process;
     };
-    const bool one = std::all_of(undecided.begin(), undecided.end(), same);
+    const bool one = std::ranges::all_of(undecided, same);
     for (Stray& stray : undecided) {
       // A send that has not returned may be followed by the awaited one.
       if (one && IsInside(stray.culprit(), *stray.wrong)) continue;
@@ -604,7 +603,7 @@ class StrayFinder {
   // Processes that are wrong at the same call site for the same reason share one incident.
   void Add(const Stray& stray) {
     const StrayDetails& details = stray.details;
-    const auto known = std::find_if(incidents_.begin(), incidents_.end(), [&](const Incident& one) {
+    const auto known = std::ranges::find_if(incidents_, [&](const Incident& one) {
       return Contains(one.deviating, stray.culprit()) ||
              (one.Of<StrayDetails>().reason == details.reason &&
               (details.reason == Reason::kNone || details.reason == Reason::kEverywhere ||
@@ -638,7 +637,7 @@ void FindStrays(const Analysis& analysis, std::vector<Incident>* incidents) {
 }
 
 bool HasStray(const std::vector<Incident>& incidents, uint32_t process) {
-  return std::any_of(incidents.begin(), incidents.end(), [process](const Incident& incident) {
+  return std::ranges::any_of(incidents, [process](const Incident& incident) {
     if (incident.what != Incident::What::kStray) return false;
     const StrayDetails& details = incident.Of<StrayDetails>();
     return details.receive.process == process || Contains(incident.agreeing, process) ||

@@ -23,7 +23,7 @@ class Gatherer {
       : analysis_(analysis), incidents_(*incidents) {}
 
   void Add(What what, const CollectiveNode& node, std::vector<uint32_t> missing) {
-    std::sort(missing.begin(), missing.end());
+    std::ranges::sort(missing);
     Incident incident;
     incident.what = what;
     incident.communicator = node.communicator;
@@ -133,9 +133,9 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
   if (gone.empty()) return nullptr;
   for (Incident& incident : *incidents) {
     if (incident.what != What::kCalls) continue;
-    const bool all = std::all_of(gone.begin(), gone.end(), [&](uint32_t p) {
+    const bool all = std::ranges::all_of(gone, [&](uint32_t p) {
       const std::vector<Event>& events = analysis.trace.processes[p].lifecycle;
-      return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+      return std::ranges::any_of(events, [&](const Event& event) {
         return analysis.Op(event) == Operation::kCallError && event.member != kNoIndex &&
                analysis.CommunicatorOf(event) == incident.communicator &&
                event.sequence >= incident.sequence;
@@ -191,8 +191,8 @@ void LookAtShift(const Analysis& analysis, const CollectiveNode& node,
   if (Explained(*incidents, node.communicator, node.sequence)) return;
   // The history is examined only for calls that cannot complete, because moving ranks are often out
   // of step.
-  const bool stuck = std::any_of(node.inside.begin(), node.inside.end(),
-                                 [&](uint32_t process) { return analysis.IsStuck(process); });
+  const bool stuck =
+      std::ranges::any_of(node.inside, [&](uint32_t process) { return analysis.IsStuck(process); });
   if (!stuck) return;
   Incident incident = ShiftIncident(analysis.histories[node.communicator], *shift);
   incident.hangs = true;
@@ -264,7 +264,7 @@ void LookAtMessages(const Analysis& analysis, Gatherer* gatherer,
 
 // Whether the call also needs processes that are not known members, after all members have entered.
 bool NodeNeedsOutsiders(const Analysis& analysis, const CollectiveNode& node) {
-  return std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t p) {
+  return std::ranges::any_of(node.inside, [&](uint32_t p) {
     const Event* call = CallOrPlace(analysis, node.communicator, node.sequence, p, node.start);
     return call != nullptr && NeedsOutsiders(analysis, *call);
   });
@@ -288,7 +288,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
   const bool alone = record.open_calls.size() == 1;
   const Kind kind = view.open == nullptr ? Kind::kNone : analysis.KindOf(view.open->event);
   if (alone && !polling && (kind == Kind::kWaitany || kind == Kind::kWaitsome)) {
-    return std::any_of(view.dependencies.begin(), view.dependencies.end(), arrived);
+    return std::ranges::any_of(view.dependencies, arrived);
   }
   // A message that may be on its way, or that cannot be judged, is not among the dependencies, but
   // is not known to have arrived, either.
@@ -298,7 +298,7 @@ bool WaitsForArrivedOnly(const Analysis& analysis, uint32_t process) {
     active += polling || (view.open != nullptr && Contains(view.open->requests, request.uid));
   }
   if (active > view.dependencies.size()) return false;
-  return std::all_of(view.dependencies.begin(), view.dependencies.end(), arrived);
+  return std::ranges::all_of(view.dependencies, arrived);
 }
 
 // A process that waits for a request that it has cancelled waits for no other process (MPI 4.0,
@@ -330,8 +330,8 @@ void LookAtCancelled(const Analysis& analysis, std::vector<Incident>* incidents)
 
 bool ForLongEnough(const Analysis& analysis, const CollectiveNode& node) {
   return analysis.no_progress_ns >= analysis.options.stall_after_ns ||
-         std::all_of(node.inside.begin(), node.inside.end(),
-                     [&](uint32_t process) { return analysis.WasJudged(process); });
+         std::ranges::all_of(node.inside,
+                             [&](uint32_t process) { return analysis.WasJudged(process); });
 }
 
 // Whether an earlier mismatch may have left data that blocks the ranks in this node, where all
@@ -347,9 +347,8 @@ bool LeavesOver(const Incident& incident, const CollectiveNode& node) {
 // True if nothing more has to be reported about this node.
 bool ExplainedByLeftovers(const Analysis& analysis, const CollectiveNode& node,
                           std::vector<Incident>* incidents) {
-  const bool just_came = std::any_of(node.inside.begin(), node.inside.end(), [&](uint32_t process) {
-    return analysis.EnteredRecently(process);
-  });
+  const bool just_came = std::ranges::any_of(
+      node.inside, [&](uint32_t process) { return analysis.EnteredRecently(process); });
   bool explained = false;
   for (Incident& incident : *incidents) {
     if (!LeavesOver(incident, node)) continue;
@@ -379,11 +378,10 @@ void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* inc
   };
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
-    const bool other_cause =
-        incident.what == What::kMessage && !incident.Of<MessageDetails>().mutual &&
-        !incident.agreeing.empty() &&
-        std::all_of(incident.agreeing.begin(), incident.agreeing.end(), is_culprit) &&
-        !SentAnother(analysis, incident);
+    const bool other_cause = incident.what == What::kMessage &&
+                             !incident.Of<MessageDetails>().mutual && !incident.agreeing.empty() &&
+                             std::ranges::all_of(incident.agreeing, is_culprit) &&
+                             !SentAnother(analysis, incident);
     if (!other_cause) kept.push_back(incident);
   }
   *incidents = std::move(kept);
@@ -424,7 +422,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
     if (!node.missing.empty() || node.inside.empty()) continue;
     // A rank that died inside the collective has entered it, and is not among the missing ranks.
     const std::vector<MemberHistory>& members = analysis.histories[node.communicator].members;
-    if (std::any_of(members.begin(), members.end(), [&](const MemberHistory& history) {
+    if (std::ranges::any_of(members, [&](const MemberHistory& history) {
           return Has(analysis, history.process, Activity::kEnded);
         })) {
       continue;

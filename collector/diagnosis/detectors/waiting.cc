@@ -14,14 +14,13 @@ std::vector<uint32_t> DirectWaiters(const Analysis& analysis, const std::vector<
   const auto is_wanted = [&wanted](uint32_t p) { return wanted[p]; };
   std::vector<uint32_t> waiters;
   for (const CollectiveNode& node : analysis.graph.nodes) {
-    if (std::any_of(node.missing.begin(), node.missing.end(), is_wanted)) {
+    if (std::ranges::any_of(node.missing, is_wanted)) {
       waiters.insert(waiters.end(), node.inside.begin(), node.inside.end());
     }
   }
   std::vector<ptrdiff_t> wanted_of_any;
   for (const AnySourceWait& any_source : analysis.graph.any_source) {
-    wanted_of_any.push_back(
-        std::count_if(any_source.members.begin(), any_source.members.end(), is_wanted));
+    wanted_of_any.push_back(std::ranges::count_if(any_source.members, is_wanted));
   }
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     for (const WaitDependency& dependency : analysis.graph.processes[p].dependencies) {
@@ -42,8 +41,7 @@ void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
                     std::vector<uint32_t>* waiting) {
   for (const CollectiveNode& node : analysis.graph.nodes) {
     const std::vector<uint32_t> there = WhoEntered(analysis, node);
-    const bool entered =
-        std::any_of(there.begin(), there.end(), [&](uint32_t p) { return Contains(dead, p); });
+    const bool entered = std::ranges::any_of(there, [&](uint32_t p) { return Contains(dead, p); });
     if (entered) waiting->insert(waiting->end(), node.inside.begin(), node.inside.end());
   }
 }
@@ -85,8 +83,8 @@ std::vector<uint32_t> WaitingSet(const Analysis& analysis, const Incident& incid
 }
 
 bool AllQuiet(const Trace& trace, const std::vector<uint32_t>& processes) {
-  return std::all_of(processes.begin(), processes.end(),
-                     [&](uint32_t process) { return trace.processes[process].quiet; });
+  return std::ranges::all_of(processes,
+                             [&](uint32_t process) { return trace.processes[process].quiet; });
 }
 
 bool StoodStill(const Analysis& analysis, const Incident& incident) {

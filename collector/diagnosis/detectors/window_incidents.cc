@@ -46,16 +46,15 @@ bool CannotAnswer(const Analysis& analysis, uint32_t p) {
   if (WaitsInWindow(analysis, p) != nullptr) return true;
   // A wait without known dependencies may end by itself.
   return !view.dependencies.empty() &&
-         std::none_of(view.dependencies.begin(), view.dependencies.end(),
-                      [&](const WaitDependency& dependency) {
-                        return dependency.event != nullptr &&
-                               NeedsOutsiders(analysis, *dependency.event);
-                      });
+         std::ranges::none_of(view.dependencies, [&](const WaitDependency& dependency) {
+           return dependency.event != nullptr && NeedsOutsiders(analysis, *dependency.event);
+         });
 }
 
 bool NobodyCanAnswer(const Analysis& analysis, const World& world) {
-  return HasAllTraces(world) && std::all_of(world.processes.begin(), world.processes.end(),
-                                            [&](uint32_t p) { return CannotAnswer(analysis, p); });
+  return HasAllTraces(world) && std::ranges::all_of(world.processes, [&](uint32_t p) {
+           return CannotAnswer(analysis, p);
+         });
 }
 
 }  // namespace

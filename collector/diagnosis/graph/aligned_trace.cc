@@ -63,13 +63,12 @@ std::vector<int32_t> AlignedTrace::RanksOf(const std::vector<uint32_t>& processe
 }
 
 bool AlignedTrace::AnyEnded() const {
-  return std::any_of(graph.processes.begin(), graph.processes.end(),
-                     [](const ProcessView& view) { return view.activity == Activity::kEnded; });
+  return std::ranges::any_of(
+      graph.processes, [](const ProcessView& view) { return view.activity == Activity::kEnded; });
 }
 
 bool AlignedTrace::AllStill(const std::vector<uint32_t>& processes) const {
-  return std::all_of(processes.begin(), processes.end(),
-                     [this](uint32_t process) { return Still(process); });
+  return std::ranges::all_of(processes, [this](uint32_t process) { return Still(process); });
 }
 
 bool AlignedTrace::StoodStill(uint32_t process, int64_t times) const {
@@ -153,8 +152,8 @@ std::vector<const Event*> AlignedTrace::Timeline(uint32_t process) const {
     for (const Event& event : trace.members[m].events) events.push_back(&event);
   }
   for (const Event& event : trace.processes[process].p2p) events.push_back(&event);
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
+  std::ranges::stable_sort(
+      events, [](const Event* a, const Event* b) { return a->start_ns < b->start_ns; });
   return events;
 }
 
@@ -169,11 +168,10 @@ const std::optional<Shift>& AlignedTrace::ShiftOf(uint32_t communicator) const {
 
 std::vector<uint32_t> Without(std::vector<uint32_t> all, const std::vector<uint32_t>& some) {
   std::vector<uint32_t> sorted = some;
-  std::sort(sorted.begin(), sorted.end());
-  std::erase_if(all, [&sorted](uint32_t process) {
-    return std::binary_search(sorted.begin(), sorted.end(), process);
-  });
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(sorted);
+  std::erase_if(
+      all, [&sorted](uint32_t process) { return std::ranges::binary_search(sorted, process); });
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }

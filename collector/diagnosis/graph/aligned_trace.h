@@ -110,7 +110,7 @@ class AlignedTrace {
 
 template <typename T>
 bool Contains(const std::vector<T>& all, const T& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 // `all` without `some`: increasing, without duplicates.

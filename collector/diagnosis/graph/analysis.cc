@@ -60,8 +60,7 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
     if (dependency.process != kNoIndex) return bool{can[dependency.process]};
     if (mismatched[dependency.node] || dependency.unanswered) return false;
     if (!dependency.relevant.empty()) {
-      return std::all_of(dependency.relevant.begin(), dependency.relevant.end(),
-                         [&can](uint32_t p) { return can[p]; });
+      return std::ranges::all_of(dependency.relevant, [&can](uint32_t p) { return can[p]; });
     }
     return missing_left[dependency.node] == 0;
   };
@@ -71,9 +70,8 @@ std::vector<bool> ComputeRunnable(const Trace& trace, const WaitGraph& graph,
     bool free = view.dependencies.empty() || view.activity == Activity::kRunning ||
                 (view.weak && waits != Waits::kAll) || (strict && !Reliable(trace.processes[p]));
     if (!free) {
-      free = view.any ? view.released || std::any_of(view.dependencies.begin(),
-                                                     view.dependencies.end(), satisfied)
-                      : std::all_of(view.dependencies.begin(), view.dependencies.end(), satisfied);
+      free = view.any ? view.released || std::ranges::any_of(view.dependencies, satisfied)
+                      : std::ranges::all_of(view.dependencies, satisfied);
     }
     if (free) {
       can[p] = true;

@@ -96,7 +96,7 @@ void CollectiveDependencies::RefineByEdges(const CollectiveNode& node,
   const std::vector<uint64_t>* counts =
       arguments.recv_counts == kNoIndex ? nullptr : &trace_.count_arrays[arguments.recv_counts];
   const auto is_missing = [&](int32_t rank) {
-    return std::any_of(node.missing.begin(), node.missing.end(), [&](uint32_t process) {
+    return std::ranges::any_of(node.missing, [&](uint32_t process) {
       return LocalRank(process, node.communicator) == rank;
     });
   };
@@ -179,7 +179,7 @@ void CollectiveDependencies::OnlyOtherGroup(uint32_t p, const CollectiveNode& no
 bool CollectiveDependencies::SameGroup(uint32_t a, uint32_t b, uint32_t communicator) const {
   const std::vector<int32_t>& members = trace_.communicators[communicator].ranks;
   const auto within = [&](uint32_t p) {
-    return std::find(members.begin(), members.end(), trace_.processes[p].rank) != members.end();
+    return std::ranges::find(members, trace_.processes[p].rank) != members.end();
   };
   return within(a) == within(b);
 }

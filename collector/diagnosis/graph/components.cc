@@ -35,7 +35,7 @@ Components FindComponents(uint32_t vertices, const std::vector<uint32_t>& roots,
       components.of[stack.back()] = static_cast<uint32_t>(components.members.size());
       stack.pop_back();
     } while (members.back() != v);
-    std::sort(members.begin(), members.end());
+    std::ranges::sort(members);
     components.members.push_back(std::move(members));
   };
   for (const uint32_t root : roots) {

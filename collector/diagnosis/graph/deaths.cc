@@ -126,8 +126,8 @@ bool LostItsDaemon(const Trace& trace, const Process& process) {
   const std::string_view module = path.substr(path.rfind('/') + 1);
   constexpr std::string_view kRuntimes[] = {"mca_ess_", "mca_errmgr_", "libopen-rte", "libprrte",
                                             "libpmix"};
-  return std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
-                     [module](std::string_view runtime) { return module.starts_with(runtime); });
+  return std::ranges::any_of(
+      kRuntimes, [module](std::string_view runtime) { return module.starts_with(runtime); });
 }
 
 // The signals by which launchers and batch systems ask a job to stop.
@@ -181,10 +181,9 @@ void Deaths::CheckWorld(const World& world) {
   const bool together = first == nullptr || last->end.at_ns - first->end.at_ns <
                                                 kTogetherNs + ClockErrorNs(*first, *last);
   asked_to_stop_.push_back(all && several && together);
-  all_left_.push_back(
-      std::all_of(world.processes.begin(), world.processes.end(), [this](uint32_t rank) {
-        return rank == kNoIndex || LeftWithoutMpi(trace_.processes[rank]);
-      }));
+  all_left_.push_back(std::ranges::all_of(world.processes, [this](uint32_t rank) {
+    return rank == kNoIndex || LeftWithoutMpi(trace_.processes[rank]);
+  }));
 }
 
 void Deaths::CheckLosses() {
@@ -208,8 +207,8 @@ bool Deaths::ByItself(const Process& process) const {
     return false;
   }
   const std::vector<const Process*>& killed = killed_alone_[process.world];
-  if (std::any_of(killed.begin(), killed.end(),
-                  [&](const Process* other) { return IsReaction(*other, process); })) {
+  if (std::ranges::any_of(killed,
+                          [&](const Process* other) { return IsReaction(*other, process); })) {
     return false;
   }
   // A rank that had called exit() by then was exiting anyway.
@@ -222,7 +221,7 @@ bool Deaths::ByItself(const Process& process) const {
   if (process.end.how == ProcessEnd::How::kVanished) {
     if (process.end.parent_saw || process.end.with_node) return true;  // by the launcher's log
     // If all processes vanished together, for an unobserved reason, the job was ended from outside.
-    return std::any_of(others.begin(), others.end(), [&](uint32_t other) {
+    return std::ranges::any_of(others, [&](uint32_t other) {
       if (other == kNoIndex) return false;
       const Process& sibling = trace_.processes[other];
       // A verdict reported that the other process waited after this process had ended.
@@ -233,7 +232,7 @@ bool Deaths::ByItself(const Process& process) const {
     });
   }
   if (!MayBeCleanUp(process)) return true;
-  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+  return std::ranges::none_of(others, [&](uint32_t other) {
     return other != kNoIndex && &trace_.processes[other] != &process &&
            !ShareProcess(trace_.processes[other], process) &&
            EndsAnother(trace_, trace_.processes[other], process);
@@ -241,11 +240,9 @@ bool Deaths::ByItself(const Process& process) const {
 }
 
 bool FailedInACall(const Trace& trace, const Process& process) {
-  return process.exception &&
-         std::any_of(process.open_calls.begin(), process.open_calls.end(),
-                     [&](const OpenCall& call) {
-                       return IsC10d(trace.arguments[call.event.arguments].operation);
-                     });
+  return process.exception && std::ranges::any_of(process.open_calls, [&](const OpenCall& call) {
+           return IsC10d(trace.arguments[call.event.arguments].operation);
+         });
 }
 
 int64_t ClockErrorNs(const Process& a, const Process& b) {
@@ -257,7 +254,7 @@ int64_t ClockErrorNs(const Process& a, const Process& b) {
 bool IsFirstDeathCertain(const Trace& trace, const Process& process) {
   if (!MayBeCleanUp(process)) return true;
   const std::vector<uint32_t>& others = trace.worlds[process.world].processes;
-  return std::none_of(others.begin(), others.end(), [&](uint32_t other) {
+  return std::ranges::none_of(others, [&](uint32_t other) {
     if (other == kNoIndex || &trace.processes[other] == &process) return false;
     const Process& sibling = trace.processes[other];
     if (ShareProcess(sibling, process)) return false;

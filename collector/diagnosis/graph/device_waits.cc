@@ -94,8 +94,7 @@ class DeviceWaitsBuilder {
   // Whether every message of this process is recorded from the first one on.
   bool KnowsAllMessages(uint32_t process) const {
     const std::vector<Thread>& threads = trace_.processes[process].threads;
-    return std::none_of(threads.begin(), threads.end(),
-                        [](const Thread& thread) { return thread.lost_p2p != 0; });
+    return std::ranges::none_of(threads, [](const Thread& thread) { return thread.lost_p2p != 0; });
   }
 
   bool Sends(const Event& event) const {
@@ -190,14 +189,12 @@ class DeviceWaitsBuilder {
     const Process& process = trace_.processes[q];
     if (waits_.oldest[q] == kNoIndex) return false;
     const uint64_t launch = OldestHandedOver(trace_, process)->launch;
-    return launch != 0 && std::any_of(process.open_requests.begin(), process.open_requests.end(),
-                                      [&](const OpenRequest& request) {
-                                        const Event& event = request.event;
-                                        return request.launch == launch && !request.held &&
-                                               event.member == member &&
-                                               event.sequence == sequence &&
-                                               (sequence != 0 || event.detail == detail);
-                                      });
+    return launch != 0 &&
+           std::ranges::any_of(process.open_requests, [&](const OpenRequest& request) {
+             const Event& event = request.event;
+             return request.launch == launch && !request.held && event.member == member &&
+                    event.sequence == sequence && (sequence != 0 || event.detail == detail);
+           });
   }
 
   void FillCollective(uint32_t index, DeviceOperation* operation) const {
@@ -286,7 +283,7 @@ class DeviceWaitsBuilder {
         if (event.sequence == 0 || request.held || !IsOnDevice(Op(event))) continue;
         const uint32_t c = MemberOf(event).communicator;
         if (event.sequence > furthest[c] || EndedWithin(c, event.sequence)) continue;
-        if (std::find(seen.begin(), seen.end(), c) != seen.end()) continue;
+        if (std::ranges::find(seen, c) != seen.end()) continue;
         if (MayBeHeldByItsGroup(trace_, histories_, p, event)) continue;
         // Other ranks may complete the operation before this rank begins it. On this rank the
         // operation may be queued after other work.
@@ -311,13 +308,12 @@ class DeviceWaitsBuilder {
   // Whether a member ended without completing the operation, so that the others lack that member.
   bool EndedWithin(uint32_t communicator, uint64_t sequence) const {
     const CommunicatorHistory& histories = histories_[communicator];
-    return std::any_of(
-        histories.members.begin(), histories.members.end(), [&](const MemberHistory& history) {
-          const Event* event = history.At(sequence);
-          const bool completed =
-              event != nullptr ? event->end_ns != kNoTime : history.member->completed >= sequence;
-          return IsGone(history.process) && !completed;
-        });
+    return std::ranges::any_of(histories.members, [&](const MemberHistory& history) {
+      const Event* event = history.At(sequence);
+      const bool completed =
+          event != nullptr ? event->end_ns != kNoTime : history.member->completed >= sequence;
+      return IsGone(history.process) && !completed;
+    });
   }
 
   // In posting order, the n-th send matches the n-th receive.
@@ -351,11 +347,10 @@ class DeviceWaitsBuilder {
   bool AllOthersDone(uint32_t p, uint32_t communicator, uint64_t sequence) const {
     const CommunicatorHistory& histories = histories_[communicator];
     if (!histories.absent.empty()) return false;
-    return std::all_of(
-        histories.members.begin(), histories.members.end(), [&](const MemberHistory& history) {
-          return history.process == p ||
-                 (history.entered >= sequence && history.member->completed >= sequence);
-        });
+    return std::ranges::all_of(histories.members, [&](const MemberHistory& history) {
+      return history.process == p ||
+             (history.entered >= sequence && history.member->completed >= sequence);
+    });
   }
 
   const Trace& trace_;
@@ -381,12 +376,10 @@ bool HasStopped(const Member& member, const Event* event) {
 }
 
 bool IsHeldMessage(const Process& process, const Event& event) {
-  return std::any_of(
-      process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
-        return request.held && request.event.sequence == 0 &&
-               request.event.member == event.member && request.event.detail == event.detail &&
-               request.event.start_ns == event.start_ns;
-      });
+  return std::ranges::any_of(process.open_requests, [&](const OpenRequest& request) {
+    return request.held && request.event.sequence == 0 && request.event.member == event.member &&
+           request.event.detail == event.detail && request.event.start_ns == event.start_ns;
+  });
 }
 
 const OpenRequest* OldestHandedOver(const Trace& trace, const Process& process) {
@@ -399,10 +392,9 @@ const OpenRequest* OldestHandedOver(const Trace& trace, const Process& process) 
 }
 
 bool IsHeld(const Process& process, uint32_t member, uint64_t sequence) {
-  return std::any_of(
-      process.open_requests.begin(), process.open_requests.end(), [&](const OpenRequest& request) {
-        return request.held && request.event.member == member && request.event.sequence == sequence;
-      });
+  return std::ranges::any_of(process.open_requests, [&](const OpenRequest& request) {
+    return request.held && request.event.member == member && request.event.sequence == sequence;
+  });
 }
 
 bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<CommunicatorHistory>& histories,
@@ -411,27 +403,25 @@ bool MayBeHeldByItsGroup(const Trace& trace, const std::vector<CommunicatorHisto
     return a.member == b.member && a.sequence == b.sequence && a.start_ns == b.start_ns;
   };
   const std::vector<OpenRequest>& requests = trace.processes[process].open_requests;
-  const auto own = std::find_if(requests.begin(), requests.end(), [&](const OpenRequest& request) {
-    return same(request.event, event);
-  });
+  const auto own = std::ranges::find_if(
+      requests, [&](const OpenRequest& request) { return same(request.event, event); });
   if (own == requests.end() || own->launch == 0) return false;
   const uint32_t c = trace.members[event.member].communicator;
   const auto lacks = [&](uint32_t q, uint32_t communicator, uint64_t sequence) {
     const std::vector<OpenRequest>& theirs = trace.processes[q].open_requests;
-    return std::any_of(theirs.begin(), theirs.end(), [&](const OpenRequest& request) {
+    return std::ranges::any_of(theirs, [&](const OpenRequest& request) {
       return request.event.sequence == sequence &&
              trace.members[request.event.member].communicator == communicator;
     });
   };
-  return std::any_of(requests.begin(), requests.end(), [&](const OpenRequest& other) {
+  return std::ranges::any_of(requests, [&](const OpenRequest& other) {
     if (other.launch != own->launch || other.event.sequence == 0) return false;
     if (same(other.event, event)) return false;
     const uint32_t its = trace.members[other.event.member].communicator;
-    return std::any_of(histories[its].members.begin(), histories[its].members.end(),
-                       [&](const MemberHistory& history) {
-                         return lacks(history.process, its, other.event.sequence) &&
-                                !lacks(history.process, c, event.sequence);
-                       });
+    return std::ranges::any_of(histories[its].members, [&](const MemberHistory& history) {
+      return lacks(history.process, its, other.event.sequence) &&
+             !lacks(history.process, c, event.sequence);
+    });
   });
 }
 

@@ -30,7 +30,7 @@ const std::vector<int32_t>& MessageSupply::Peers(uint32_t communicator, int32_t 
 std::optional<int32_t> MessageSupply::RankSeenBy(uint32_t by, uint32_t communicator,
                                                  uint32_t process) const {
   const std::vector<int32_t>& peers = Peers(communicator, trace_.processes[by].rank);
-  const auto it = std::find(peers.begin(), peers.end(), trace_.processes[process].rank);
+  const auto it = std::ranges::find(peers, trace_.processes[process].rank);
   if (it == peers.end()) return std::nullopt;
   return static_cast<int32_t>(it - peers.begin());
 }

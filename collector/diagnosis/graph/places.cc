@@ -11,7 +11,7 @@ namespace {
 // Whether a rank is in a call that requires that all ranks have called MPI_Init and none has
 // finished MPI_Finalize.
 bool AllHaveBegun(const Trace& trace) {
-  return std::any_of(trace.processes.begin(), trace.processes.end(), [](const Process& process) {
+  return std::ranges::any_of(trace.processes, [](const Process& process) {
     const Place& place = *process.place;
     return !place.no_library && place.meaning.meaning == FrameMeaning::kMpi &&
            place.kind() != Kind::kInit && place.meaning.operation != Operation::kFinalize &&
@@ -66,13 +66,12 @@ void Join(const Trace& trace, uint32_t p, const CallSites& sites,
 }  // namespace
 
 bool AwaitEachOther(const Trace& trace, const std::vector<uint32_t>& processes) {
-  return !processes.empty() && std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
+  return !processes.empty() && std::ranges::all_of(processes, [&](uint32_t p) {
     const Place& place = *trace.processes[p].place;
     if (!IsOfMessages(place) || place.library.of_collective) return false;
     const std::vector<int32_t> awaited = place.library.AllAwaited();
-    return std::any_of(awaited.begin(), awaited.end(), [&](int32_t rank) {
-      return std::find(processes.begin(), processes.end(), ProcessOf(trace, 0, rank)) !=
-             processes.end();
+    return std::ranges::any_of(awaited, [&](int32_t rank) {
+      return std::ranges::find(processes, ProcessOf(trace, 0, rank)) != processes.end();
     });
   });
 }
@@ -96,8 +95,8 @@ bool AreApartByLoop(const CallSites& sites, const Place& a, const Place& b) {
     return sites.IsInLoop(a.call_path);
   if (!part.known || !part.branch || part.same || part.arms) return false;
   const auto in_each_round = [&](const EnclosingLoop& loop) { return !sites.IsConditional(loop); };
-  return (std::any_of(part.loops_a.begin(), part.loops_a.end(), in_each_round) ||
-          std::any_of(part.loops_b.begin(), part.loops_b.end(), in_each_round)) &&
+  return (std::ranges::any_of(part.loops_a, in_each_round) ||
+          std::ranges::any_of(part.loops_b, in_each_round)) &&
          !FindCaller(sites, b.call_path, a.call_path);
 }
 
@@ -122,7 +121,7 @@ std::vector<uint32_t> Places::Waiting() const {
   for (const PlaceGroup& group : waiting) {
     all.insert(all.end(), group.members.begin(), group.members.end());
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return all;
 }
 
@@ -139,9 +138,9 @@ Places BuildPlaces(const Trace& trace, const CallSites& sites) {
       lists[static_cast<size_t>(positions[p])]->push_back(p);
     }
   }
-  std::stable_sort(
-      places.waiting.begin(), places.waiting.end(),
-      [](const PlaceGroup& a, const PlaceGroup& b) { return a.members.size() > b.members.size(); });
+  std::ranges::stable_sort(places.waiting, [](const PlaceGroup& a, const PlaceGroup& b) {
+    return a.members.size() > b.members.size();
+  });
   const World& world = trace.worlds.front();
   for (int32_t rank = 0; rank < world.size; ++rank) {
     if (world.processes[static_cast<size_t>(rank)] == kNoIndex) places.missing.push_back(rank);

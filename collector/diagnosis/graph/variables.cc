@@ -20,9 +20,8 @@ bool SameFunction(const FrameVariables& a, const FrameVariables& b) {
 }
 
 const PythonInteger* Find(const FrameVariables& frame, const std::string& name) {
-  const auto found =
-      std::find_if(frame.integers.begin(), frame.integers.end(),
-                   [&](const PythonInteger& integer) { return integer.name == name; });
+  const auto found = std::ranges::find_if(
+      frame.integers, [&](const PythonInteger& integer) { return integer.name == name; });
   return found == frame.integers.end() ? nullptr : &*found;
 }
 
@@ -39,7 +38,7 @@ bool HasWord(std::string_view words, std::string_view word) {
 bool Counts(const Trace& trace, const FrameVariables& frame, const std::string& name) {
   for (const SourceBlocks& source : trace.sources) {
     if (source.file != frame.frame.file) continue;
-    return std::any_of(source.blocks.begin(), source.blocks.end(), [&](const SourceBlock& block) {
+    return std::ranges::any_of(source.blocks, [&](const SourceBlock& block) {
       return block.kind == SourceBlock::Kind::kLoop && block.Holds(frame.frame.line) &&
              HasWord(block.subject, name);
     });
@@ -65,8 +64,9 @@ bool Compare(const Processes& processes, size_t depth, const std::string& name,
   variable->function = frame.function;
   variable->place = PlaceText(frame);
   for (auto& [value, having] : by_value) variable->values.push_back({value, std::move(having)});
-  std::stable_sort(variable->values.begin(), variable->values.end(),
-                   [](const auto& a, const auto& b) { return a.ranks.size() > b.ranks.size(); });
+  std::ranges::stable_sort(variable->values, [](const auto& a, const auto& b) {
+    return a.ranks.size() > b.ranks.size();
+  });
   return true;
 }
 
@@ -90,10 +90,9 @@ std::vector<ComparedVariable> CompareVariables(const Trace& trace) {
     for (const PythonInteger& integer : first[depth].integers) {
       ComparedVariable variable;
       if (!Compare(processes, depth, integer.name, &variable)) continue;
-      variable.counts =
-          std::all_of(processes.begin(), processes.end(), [&](const Process* process) {
-            return Counts(trace, process->place->variables[depth], integer.name);
-          });
+      variable.counts = std::ranges::all_of(processes, [&](const Process* process) {
+        return Counts(trace, process->place->variables[depth], integer.name);
+      });
       compared.push_back(std::move(variable));
     }
   }

@@ -122,9 +122,8 @@ class GraphBuilder {
       if (process.other_threads == OtherThreads::kCallers) return;  // it may act at any time
       // The same holds if a thread polls with work in between, and the threads were not observed or
       // none of them waits.
-      const bool loose =
-          std::any_of(process.threads.begin(), process.threads.end(),
-                      [&](const Thread& thread) { return IsLoose(process, thread); });
+      const bool loose = std::ranges::any_of(
+          process.threads, [&](const Thread& thread) { return IsLoose(process, thread); });
       const bool alone = process.other_threads == OtherThreads::kUnseen ||
                          WaitingPoller(options_, process) == nullptr;
       if (loose && alone) return;
@@ -135,8 +134,8 @@ class GraphBuilder {
       view.activity = Activity::kBlocked;
       for (const OpenCall& call : process.open_calls) {
         if (Op(call.event) == Operation::kFinalize) continue;
-        const bool innermost = std::none_of(
-            process.open_calls.begin(), process.open_calls.end(), [&call](const OpenCall& other) {
+        const bool innermost =
+            std::ranges::none_of(process.open_calls, [&call](const OpenCall& other) {
               return other.event.thread == call.event.thread && other.depth > call.depth;
             });
         if (!innermost) continue;
@@ -159,7 +158,7 @@ class GraphBuilder {
   // Whether another rank of the job has finalized without an exception.
   bool AnotherLeft(const Process& process) const {
     const std::vector<uint32_t>& all = trace_.worlds[process.world].processes;
-    return std::any_of(all.begin(), all.end(), [&](uint32_t other) {
+    return std::ranges::any_of(all, [&](uint32_t other) {
       return other != kNoIndex && &trace_.processes[other] != &process &&
              trace_.processes[other].phase >= ring::Phase::kFinalized &&
              !trace_.processes[other].exception;
@@ -178,8 +177,8 @@ class GraphBuilder {
     ProcessView& view = graph_.processes[p];
     if (WaitingPoller(options_, process) == nullptr) return 0;
     if (process.thread_level != 3 &&
-        std::any_of(process.threads.begin(), process.threads.end(),
-                    [&](const Thread& thread) { return IsLoose(process, thread); })) {
+        std::ranges::any_of(process.threads,
+                            [&](const Thread& thread) { return IsLoose(process, thread); })) {
       return 0;
     }
     if (view.activity == Activity::kRunning) view.activity = Activity::kPolling;
@@ -235,8 +234,7 @@ class GraphBuilder {
     size_t active = 0;
     for (const OpenRequest& request : trace_.processes[p].open_requests) {
       if (request.state != ring::RequestState::kActive ||
-          std::find(call.requests.begin(), call.requests.end(), request.uid) ==
-              call.requests.end()) {
+          std::ranges::find(call.requests, request.uid) == call.requests.end()) {
         continue;
       }
       ++active;
@@ -428,10 +426,9 @@ const WaitDependency* WaitGraph::OwnUnmarked(uint32_t process) const {
   const ProcessView& view = processes[process];
   // If one of several events would be enough, another one may be the cause.
   if (view.any) return nullptr;
-  const auto it = std::find_if(
-      view.dependencies.begin(), view.dependencies.end(), [&](const WaitDependency& dependency) {
-        return dependency.process == process && dependency.sends && dependency.unmarked != 0;
-      });
+  const auto it = std::ranges::find_if(view.dependencies, [&](const WaitDependency& dependency) {
+    return dependency.process == process && dependency.sends && dependency.unmarked != 0;
+  });
   return it == view.dependencies.end() ? nullptr : &*it;
 }
 

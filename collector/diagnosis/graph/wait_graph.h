@@ -75,8 +75,8 @@ struct ProcessView {
   bool released = false;  // a dependency is fulfilled, or cannot be examined
 
   bool WaitsUncounted() const {
-    return std::any_of(dependencies.begin(), dependencies.end(),
-                       [](const WaitDependency& dependency) { return dependency.uncounted; });
+    return std::ranges::any_of(
+        dependencies, [](const WaitDependency& dependency) { return dependency.uncounted; });
   }
 };
 

@@ -27,10 +27,9 @@ void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, 
     site.frame = analysis.sites.UserFrame(site.call_path);
     site.what = group.depth > 0 ? fmt::format("ncclGroupStart, open {} deep", group.depth)
                                 : "ncclGroupEnd without its start";
-    const auto same =
-        std::find_if(finding->sites.begin(), finding->sites.end(), [&site](const Site& other) {
-          return other.culprit && other.call_path == site.call_path && other.what == site.what;
-        });
+    const auto same = std::ranges::find_if(finding->sites, [&site](const Site& other) {
+      return other.culprit && other.call_path == site.call_path && other.what == site.what;
+    });
     if (same == finding->sites.end()) {
       finding->sites.push_back(std::move(site));
     }
@@ -41,9 +40,8 @@ void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, 
 }
 
 size_t Held(const Process& process) {
-  return static_cast<size_t>(
-      std::count_if(process.open_requests.begin(), process.open_requests.end(),
-                    [](const OpenRequest& request) { return request.held; }));
+  return static_cast<size_t>(std::ranges::count_if(
+      process.open_requests, [](const OpenRequest& request) { return request.held; }));
 }
 
 // Other ranks wait for an operation in a group that was not closed.
@@ -53,7 +51,7 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
       incident.what == Incident::What::kNotArrived || incident.what == Incident::What::kMessage;
   if (!waited_for || !incident.hangs || incident.agreeing_event == nullptr ||
       !IsOnDevice(analysis.Op(*incident.agreeing_event)) || incident.deviating.empty() ||
-      !std::all_of(incident.deviating.begin(), incident.deviating.end(), holds)) {
+      !std::ranges::all_of(incident.deviating, holds)) {
     return std::nullopt;
   }
   Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);

@@ -33,8 +33,7 @@ void AddCreationSites(const Analysis& analysis, const Incident& incident, Findin
     if (creation.key == key) came.insert(analysis.RankOf(creation.process));
   }
   std::erase_if(finding->sites, [&came](const Site& site) {
-    return std::any_of(site.ranks.begin(), site.ranks.end(),
-                       [&came](int32_t rank) { return came.contains(rank); });
+    return std::ranges::any_of(site.ranks, [&came](int32_t rank) { return came.contains(rank); });
   });
   for (Site& site : finding->sites) {
     if (site.frame.function.empty() && site.what.empty()) site.what = "made no call";
@@ -43,16 +42,15 @@ void AddCreationSites(const Analysis& analysis, const Incident& incident, Findin
     if (creation.key != key) continue;
     const int32_t rank = analysis.RankOf(creation.process);
     Site site;
-    site.culprit = std::binary_search(finding->culprits.begin(), finding->culprits.end(), rank);
+    site.culprit = std::ranges::binary_search(finding->culprits, rank);
     site.role = creation.event.end_ns == kNoTime ? Site::Role::kWaiting : Site::Role::kOther;
     site.call_path = creation.event.call_path;
     site.frame = analysis.sites.UserFrame(site.call_path);
     site.what = fmt::format("{}  (nranks {})", NameOf(analysis, creation), creation.size);
-    const auto same =
-        std::find_if(finding->sites.begin(), finding->sites.end(), [&](const Site& other) {
-          return other.culprit == site.culprit && other.role == site.role &&
-                 other.call_path == site.call_path && other.what == site.what;
-        });
+    const auto same = std::ranges::find_if(finding->sites, [&](const Site& other) {
+      return other.culprit == site.culprit && other.role == site.role &&
+             other.call_path == site.call_path && other.what == site.what;
+    });
     if (same != finding->sites.end()) {
       same->ranks.push_back(rank);
       continue;
@@ -224,8 +222,8 @@ std::optional<Finding> JudgeInitHang(const Analysis& analysis, const Incident& i
   if (!starts) return std::nullopt;
   const StartDetails& start = incident.Of<StartDetails>();
   if (start.store) {
-    const bool elsewhere = std::any_of(incident.deviating.begin(), incident.deviating.end(),
-                                       [&](uint32_t p) { return analysis.Waits(p); });
+    const bool elsewhere =
+        std::ranges::any_of(incident.deviating, [&](uint32_t p) { return analysis.Waits(p); });
     Finding finding =
         Draft(analysis, incident,
               elsewhere ? VerdictKind::kRankConditionalCollective : VerdictKind::kRankStalled);

@@ -18,8 +18,8 @@ namespace {
 
 // The job completed because MPI buffered the messages, or let ranks return early from a collective.
 Finding JudgeBuffered(const Analysis& analysis, const Incident& incident) {
-  const bool messages = std::any_of(incident.calls.begin(), incident.calls.end(),
-                                    [](const Event* call) { return call->sequence == 0; });
+  const bool messages =
+      std::ranges::any_of(incident.calls, [](const Event* call) { return call->sequence == 0; });
   Finding finding =
       Draft(analysis, incident, messages ? VerdictKind::kP2pDeadlock : VerdictKind::kOrderInversion,
             true);

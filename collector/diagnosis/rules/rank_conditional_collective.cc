@@ -76,9 +76,8 @@ std::string OtherReading(const Analysis& analysis, const Incident& incident, con
 // How often the process made a call from this place, as far as it is recorded.
 size_t TimesMade(const Analysis& analysis, const MemberHistory& history, uint64_t site) {
   const std::vector<Event>& events = history.member->events;
-  return static_cast<size_t>(std::count_if(events.begin(), events.end(), [&](const Event& event) {
-    return analysis.Site(event) == site;
-  }));
+  return static_cast<size_t>(std::ranges::count_if(
+      events, [&](const Event& event) { return analysis.Site(event) == site; }));
 }
 
 // What the history shows about the condition around the skipped call. If the rank makes the call at

@@ -67,7 +67,7 @@ Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding findi
 
 // Whether each process has a thread inside a call. Its other threads may act.
 bool AreInside(const Analysis& analysis, const std::vector<uint32_t>& processes) {
-  return std::all_of(processes.begin(), processes.end(), [&](uint32_t p) {
+  return std::ranges::all_of(processes, [&](uint32_t p) {
     const OpenCall* open = analysis.graph.processes[p].open;
     return open != nullptr && !IsPoll(analysis.KindOf(open->event));
   });
@@ -100,9 +100,8 @@ std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& inc
   // Slowness is not a hang: only a long time, or a job that is over, is reported.
   const int64_t idle_ns = analysis.IdleNs(incident.deviating.front());
   const bool unknown = idle_ns < 0 && analysis.options.job_ended;
-  const bool looked_into =
-      std::any_of(incident.deviating.begin(), incident.deviating.end(),
-                  [&](uint32_t process) { return analysis.WasLookedInto(process); });
+  const bool looked_into = std::ranges::any_of(
+      incident.deviating, [&](uint32_t process) { return analysis.WasLookedInto(process); });
   if (!unknown && !looked_into && idle_ns < analysis.options.StalledAfterNs()) return std::nullopt;
   const Rule rule =
       FindOperation(static_cast<uint16_t>(incident.agreeing_event == nullptr

@@ -189,7 +189,7 @@ std::string DivergenceText(const PathDivergence& part) {
 
 void AddReducerNote(const Analysis& analysis, Finding* finding) {
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  if (std::none_of(groups.begin(), groups.end(), [](const PlaceGroup& group) {
+  if (std::ranges::none_of(groups, [](const PlaceGroup& group) {
         return group.place->meaning.call.starts_with("c10d::Reducer::");
       })) {
     return;
@@ -205,11 +205,10 @@ void DescribeWaits(const Analysis& analysis, const Incident& incident,
                    bool (*waits)(const PlaceGroup&), const char* what, Finding* finding) {
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
   finding->why = "no rank is outside of these calls";
-  if (std::any_of(groups.begin(), groups.end(),
-                  [](const PlaceGroup& group) { return group.Finalizes(); })) {
+  if (std::ranges::any_of(groups, [](const PlaceGroup& group) { return group.Finalizes(); })) {
     finding->title = FinalizingText(analysis);
     finding->why = "a rank that has entered MPI_Finalize answers no further call";
-  } else if (std::all_of(groups.begin(), groups.end(), waits)) {
+  } else if (std::ranges::all_of(groups, waits)) {
     const std::vector<int32_t> all = analysis.RanksOf(analysis.places.Waiting());
     finding->title = fmt::format("{} {} in calls for {} that no rank is left to answer",
                                  RanksPhrase(all), Verb(all, "waits", "wait"), what);
@@ -233,8 +232,8 @@ Finding JudgeMessages(const Analysis& analysis, const Incident& incident) {
   Finding finding =
       Draft(analysis, incident, mutual ? VerdictKind::kP2pDeadlock : VerdictKind::kP2pUnmatched);
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
-  const auto largest = std::find_if(groups.begin(), groups.end(),
-                                    [](const PlaceGroup& group) { return !group.Finalizes(); });
+  const auto largest =
+      std::ranges::find_if(groups, [](const PlaceGroup& group) { return !group.Finalizes(); });
   finding.operation = largest->place->meaning.operation;
   DescribeWaits(analysis, incident, WaitsForMessages, "messages", &finding);
   if (AwaitEachOther(analysis.trace, incident.deviating)) {

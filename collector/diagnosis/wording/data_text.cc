@@ -86,7 +86,7 @@ Finding DraftOfData(const Analysis& analysis, const Incident& incident, VerdictK
 
 void AddDataCoverage(const Trace& trace, Report* report) {
   const auto reads_data = [](const Process& process) { return process.reads_data; };
-  if (std::none_of(trace.processes.begin(), trace.processes.end(), reads_data)) return;
+  if (std::ranges::none_of(trace.processes, reads_data)) return;
   DataCoverage all;
   uint32_t why = 0;
   std::vector<int32_t> ranks;

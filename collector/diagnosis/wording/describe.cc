@@ -34,19 +34,17 @@ void AddDeviceNotes(const Analysis& analysis, const Incident& incident, Finding*
 }  // namespace
 
 bool BufferHides(const Analysis& analysis, const Incident& incident) {
-  return std::any_of(incident.deviating.begin(), incident.deviating.end(), [&](uint32_t p) {
+  return std::ranges::any_of(incident.deviating, [&](uint32_t p) {
     const std::vector<WaitDependency>& dependencies = analysis.graph.processes[p].dependencies;
-    return std::any_of(dependencies.begin(), dependencies.end(),
-                       [&dependencies](const WaitDependency& dependency) {
-                         // A Sendrecv that also waits for its receive keeps waiting even with a
-                         // buffer.
-                         const bool receives_too =
-                             std::any_of(dependencies.begin(), dependencies.end(),
-                                         [&dependency](const WaitDependency& other) {
-                                           return other.event == dependency.event && !other.sends;
-                                         });
-                         return dependency.sends && !dependency.strict && !receives_too;
-                       });
+    return std::ranges::any_of(dependencies, [&dependencies](const WaitDependency& dependency) {
+      // A Sendrecv that also waits for its receive keeps waiting even with a
+      // buffer.
+      const bool receives_too =
+          std::ranges::any_of(dependencies, [&dependency](const WaitDependency& other) {
+            return other.event == dependency.event && !other.sends;
+          });
+      return dependency.sends && !dependency.strict && !receives_too;
+    });
   });
 }
 

@@ -36,8 +36,7 @@ void AddPhases(const Trace& trace, Finding* finding) {
     if (rank < 0 || static_cast<size_t>(rank) >= processes.size()) continue;
     const uint32_t process = processes[static_cast<size_t>(rank)];
     if (process == kNoIndex || trace.processes[process].user_phase.empty()) continue;
-    const bool culprit =
-        std::binary_search(finding->culprits.begin(), finding->culprits.end(), rank);
+    const bool culprit = std::ranges::binary_search(finding->culprits, rank);
     groups[{!culprit, trace.processes[process].user_phase}].push_back(rank);
   }
   for (auto& [key, ranks] : groups) {

@@ -164,7 +164,7 @@ Site SiteOfPlace(const Analysis& analysis, const Incident& incident, uint32_t pr
 
 void AddPlaceNotes(const Analysis& analysis, Finding* finding) {
   const auto is_culprit = [finding](const Process& process) {
-    return std::binary_search(finding->culprits.begin(), finding->culprits.end(), process.rank);
+    return std::ranges::binary_search(finding->culprits, process.rank);
   };
   const std::vector<Process>& processes = analysis.trace.processes;
   for (const Process& process : processes) {

@@ -64,9 +64,9 @@ void AddContextNotes(const Analysis& analysis, Finding* finding) {
 
 void AddPythonStateNotes(const Trace& trace, Report* report) {
   // In a healthy job no stack is requested, so a missing one is not reported.
-  const bool wrong = std::any_of(
-      report->findings.begin(), report->findings.end(),
-      [](const Finding& finding) { return KindSeverity(finding.kind) == Severity::kError; });
+  const bool wrong = std::ranges::any_of(report->findings, [](const Finding& finding) {
+    return KindSeverity(finding.kind) == Severity::kError;
+  });
   std::map<std::tuple<std::string_view, uint32_t>, std::vector<int32_t>> ranks;
   for (const Process& process : trace.processes) {
     const bool unchecked = process.python_state == ring::PythonState::kUnchecked;

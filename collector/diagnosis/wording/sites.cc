@@ -150,7 +150,7 @@ class SiteList {
                                                      : analysis_.CurrentEvent(process);
     }
     if (!incident_.calls.empty()) {
-      const auto at = std::find(incident_.deviating.begin(), incident_.deviating.end(), process);
+      const auto at = std::ranges::find(incident_.deviating, process);
       const bool waits = incident_.what == What::kRejected || incident_.what == What::kStray ||
                          incident_.what == What::kNeighborhood;
       if (at == incident_.deviating.end() && waits) {

@@ -157,8 +157,8 @@ class DumpBuilder : public DumpSink {
                                 dump_.source});
     }
     const auto in_order = [](const auto& a, const auto& b) { return a.record_id < b.record_id; };
-    if (!std::is_sorted(dump_.entries.begin(), dump_.entries.end(), in_order)) {
-      std::stable_sort(dump_.entries.begin(), dump_.entries.end(), in_order);
+    if (!std::ranges::is_sorted(dump_.entries, in_order)) {
+      std::ranges::stable_sort(dump_.entries, in_order);
     }
   }
 

@@ -76,7 +76,7 @@ void DumpFiles::ReportOthers(Trace* trace) const {
 }
 
 Trace DumpFiles::Load(unsigned threads) {
-  std::sort(files_.begin(), files_.end(), [](const File& a, const File& b) {
+  std::ranges::sort(files_, [](const File& a, const File& b) {
     return std::tie(a.directory, a.name.prefix, a.name.rank, a.path) <
            std::tie(b.directory, b.name.prefix, b.name.rank, b.path);
   });

@@ -181,7 +181,7 @@ uint32_t FlightTraceBuilder::MemberOf(Adding* adding, uint32_t name, uint32_t de
   member.process = adding->process;
   member.communicator = entry->second;
   member.uid = static_cast<uint32_t>(adding->members.size());
-  const auto rank = std::find(comm.ranks.begin(), comm.ranks.end(), dump.rank);
+  const auto rank = std::ranges::find(comm.ranks, dump.rank);
   if (rank != comm.ranks.end()) {
     member.rank = static_cast<int32_t>(rank - comm.ranks.begin());
   }
@@ -228,8 +228,8 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
   }
   std::vector<int64_t> sorted_ids;
   for (const GroupStatus& status : dump.statuses) sorted_ids.push_back(status.pg_id);
-  std::sort(sorted_names.begin(), sorted_names.end());
-  std::sort(sorted_ids.begin(), sorted_ids.end());
+  std::ranges::sort(sorted_names);
+  std::ranges::sort(sorted_ids);
   bool in_step =
       sorted_names.size() == dump.groups.size() && sorted_names.size() == sorted_ids.size();
   for (size_t i = 0; in_step && i < sorted_ids.size(); ++i) {

@@ -68,7 +68,7 @@ uint64_t LinesBefore(int fd, uint64_t end) {
   for (uint64_t at = 0; at < end; at += block.size()) {
     block.resize(source.Read(at, block.data(), block.size()));
     if (block.empty()) break;
-    lines += static_cast<uint64_t>(std::count(block.begin(), block.end(), '\n'));
+    lines += static_cast<uint64_t>(std::ranges::count(block, '\n'));
   }
   return lines;
 }

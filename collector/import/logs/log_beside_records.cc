@@ -16,10 +16,9 @@ using How = ProcessEnd::How;
 
 // A rank cannot leave these calls by an exception of its own.
 bool WaitsInMpi(const Trace& trace, const Process& process) {
-  return std::any_of(process.open_calls.begin(), process.open_calls.end(),
-                     [&trace](const OpenCall& call) {
-                       return !IsC10d(trace.arguments[call.event.arguments].operation);
-                     });
+  return std::ranges::any_of(process.open_calls, [&trace](const OpenCall& call) {
+    return !IsC10d(trace.arguments[call.event.arguments].operation);
+  });
 }
 
 // Whether the process is known to have left by itself, and not well. A process that has finalized

@@ -117,7 +117,7 @@ void AddMembers(LogParts* parts, bool stalled, const std::string& name,
     most = std::max(most, calls.made);
     last_ns = std::max(last_ns, calls.last_ns);
   }
-  const bool all_known = std::find(ranks.begin(), ranks.end(), -1) == ranks.end();
+  const bool all_known = std::ranges::find(ranks, -1) == ranks.end();
   const bool here = all_known || callers.size() == ranks.size();
   const bool still = last_ns != kNoTime && parts->job().last_ns - last_ns >= kStillNs;
   const bool stands = stalled || (still && least != most);
@@ -204,8 +204,8 @@ bool AddCalls(LogParts* parts, bool stalled) {
   }
   int number = 0;
   for (auto& [id, callers] : all) {
-    const auto called = static_cast<size_t>(std::count_if(
-        callers.begin(), callers.end(), [](const Caller& c) { return c.calls->made > 0; }));
+    const auto called = static_cast<size_t>(
+        std::ranges::count_if(callers, [](const Caller& c) { return c.calls->made > 0; }));
     if (called < 2 || !Align(&callers)) continue;
     any = true;
     AddMembers(

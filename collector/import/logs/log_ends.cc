@@ -16,13 +16,12 @@ namespace {
 constexpr int kLinesOfAnEnd = 5;  // of a rank, after an exception that ends it
 
 bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> begins) {
-  return std::any_of(begins.begin(), begins.end(),
-                     [text](std::string_view begin) { return text.starts_with(begin); });
+  return std::ranges::any_of(begins,
+                             [text](std::string_view begin) { return text.starts_with(begin); });
 }
 bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-  });
+  return std::ranges::any_of(
+      parts, [text](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 std::string_view TypeName(const LogFact& exception) {
@@ -59,9 +58,9 @@ bool LacksOthers(const LogFact& exception) {
 ErrorClass ErrorClassOf(std::string text) {
   const std::string name = text;
   text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  const auto known = std::find_if(
-      std::begin(kErrorClasses), std::end(kErrorClasses),
-      [&](const ErrorClassInfo& info) { return info.name == name || info.text == text; });
+  const auto known = std::ranges::find_if(kErrorClasses, [&](const ErrorClassInfo& info) {
+    return info.name == name || info.text == text;
+  });
   return known == std::end(kErrorClasses) ? ErrorClass::kNone : known->error;
 }
 
@@ -176,7 +175,7 @@ void DropKillsOfLauncher(LogJob* job, Ranks* ranks) {
 
 bool StatesFailure(const LogJob& job, const Ranks& ranks) {
   return job.first_wait.order >= 0 || !job.statements.empty() ||
-         std::any_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+         std::ranges::any_of(ranks, [](const auto& rank) {
            const Writer& writer = rank.second;
            return HasEnded(writer.end) || writer.failed_later ||
                   writer.exit_mark != ring::ExitMark::kNone || writer.ended_by;
@@ -187,8 +186,7 @@ bool StatesFailure(const LogJob& job, const Ranks& ranks) {
 bool BeginsWithProgram(const std::vector<LogFrame>& frames) {
   constexpr std::string_view kBegins[] = {"<module>", "_run_module_as_main", "_bootstrap",
                                           "_wrap",    "spawn_main",          "wrapper"};
-  return frames.empty() ||
-         std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view begin) {
+  return frames.empty() || std::ranges::any_of(kBegins, [&](std::string_view begin) {
            return frames.front().function.starts_with(begin);
          });
 }
@@ -381,8 +379,8 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
 
 void DropConsequences(LogJob* job, Ranks* ranks) {
   for (auto& [rank, writer] : *ranks) {
-    const bool waits = std::any_of(writer.groups.begin(), writer.groups.end(),
-                                   [](const auto& group) { return !group.second.waits.empty(); });
+    const bool waits = std::ranges::any_of(
+        writer.groups, [](const auto& group) { return !group.second.waits.empty(); });
     DropContinuedException(&writer, waits);
     DropLateEnd(*job, &writer, waits);
     if (ContinuedAfterEnd(*job, writer)) DropEnd(&writer);

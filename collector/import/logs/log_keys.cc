@@ -8,8 +8,8 @@ namespace rollcall::logs {
 namespace {
 
 std::vector<std::string> ShortestFirst(std::vector<std::string> keys) {
-  std::stable_sort(keys.begin(), keys.end(),
-                   [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  std::ranges::stable_sort(
+      keys, [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   return keys;
 }
 

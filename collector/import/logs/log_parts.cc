@@ -78,7 +78,7 @@ void LogParts::AddOpen(uint32_t process, const Event& event) {
   const auto later = [](const OpenRequest& a, const OpenRequest& b) {
     return a.event.start_ns < b.event.start_ns;
   };
-  open.insert(std::upper_bound(open.begin(), open.end(), request, later), request);
+  open.insert(std::ranges::upper_bound(open, request, later), request);
 }
 
 uint32_t PathOf(const std::vector<LogFrame>& frames, Interner* interner) {

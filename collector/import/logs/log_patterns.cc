@@ -339,7 +339,7 @@ bool LogPatterns::MatchFrame(std::string_view text, LogFact* fact) const {
   PartialTime time;
   const size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return false;
-  return std::any_of(tables_->frames.begin(), tables_->frames.end(), [&](const Pattern* frame) {
+  return std::ranges::any_of(tables_->frames, [&](const Pattern* frame) {
     return frame->expression.Match(text, begin, RE2::ANCHOR_START, fact, &time).has_value();
   });
 }
@@ -358,8 +358,7 @@ size_t LogPatterns::ReadPrefixes(std::string_view line, LogFact* fact) {
       }
       return false;
     };
-    if (begin == line.size() ||
-        std::none_of(tables_->prefixes.begin(), tables_->prefixes.end(), matches)) {
+    if (begin == line.size() || std::ranges::none_of(tables_->prefixes, matches)) {
       break;
     }
   }

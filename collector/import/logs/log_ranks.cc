@@ -44,7 +44,7 @@ class Series {
 
 int32_t RankInLargestCommunicator(const Writer& writer) {
   const std::vector<Calls>& all = writer.communicators;
-  const auto largest = std::max_element(all.begin(), all.end(), [](const Calls& a, const Calls& b) {
+  const auto largest = std::ranges::max_element(all, [](const Calls& a, const Calls& b) {
     return std::pair(a.rank >= 0, a.size) < std::pair(b.rank >= 0, b.size);
   });
   return largest == all.end() ? -1 : largest->rank;
@@ -142,7 +142,7 @@ void MarkThoseWhoMayLackOthers(LogJob* job, Ranks* ranks, const Writer& first,
       exited.push_back(&writer);
     }
   }
-  const auto listed = std::count_if(job->listed_exits.begin(), job->listed_exits.end(), at_once);
+  const auto listed = std::ranges::count_if(job->listed_exits, at_once);
   if (!unknown->empty() && static_cast<int64_t>(exited.size()) + listed < 2) return;
   for (Writer* writer : exited) writer->lacks_others = true;
   if (unknown->empty()) return;
@@ -190,8 +190,8 @@ void Merge(Writer from, Writer* to) {
 }  // namespace
 
 FoundRanks FindRanks(LogJob* job) {
-  const auto most_stated = std::max_element(job->sizes.begin(), job->sizes.end(),
-                                            [](auto& a, auto& b) { return a.second < b.second; });
+  const auto most_stated =
+      std::ranges::max_element(job->sizes, [](auto& a, auto& b) { return a.second < b.second; });
   if (job->size < 0 && most_stated != job->sizes.end()) job->size = most_stated->first;
   NameWriters(job);
   int32_t highest = -1;

@@ -109,8 +109,7 @@ void TakeRas(LogJob* job) {
   for (int32_t rank = 0; rank < size; ++rank) {
     Writer* writer = job->WriterOfRank(rank);
     if (writer == nullptr) continue;
-    const bool lags =
-        std::find(lagging.ranks.begin(), lagging.ranks.end(), rank) != lagging.ranks.end();
+    const bool lags = std::ranges::find(lagging.ranks, rank) != lagging.ranks.end();
     Position& position = writer->groups[group];
     position.group_rank = rank;
     position.completed = lagging.number;

@@ -72,9 +72,8 @@ std::string_view ExceptionType(std::string_view text) {
   constexpr std::string_view kEndings[] = {"Error",         "Exception", "Exit",    "Interrupt",
                                            "Warning",       "Timeout",   "Failure", "Aborted",
                                            "StopIteration", "error"};
-  const bool named =
-      std::any_of(std::begin(kEndings), std::end(kEndings),
-                  [name](std::string_view ending) { return name.ends_with(ending); });
+  const bool named = std::ranges::any_of(
+      kEndings, [name](std::string_view ending) { return name.ends_with(ending); });
   return ends && named && std::isdigit(static_cast<unsigned char>(type[0])) == 0 ? type : "";
 }
 
@@ -105,7 +104,7 @@ void LogScanner::Feed(std::string_view bytes) {
 void LogScanner::Finish() {
   if (!partial_.empty()) FeedLines(std::exchange(partial_, {}) + '\n');
   for (OpenStack& open : stacks_) {
-    std::reverse(open.fact.frames.begin(), open.fact.frames.end());
+    std::ranges::reverse(open.fact.frames);
     if (open.fact.says == Says::kStack && !open.fact.frames.empty()) visit_(open.fact);
   }
   stacks_.clear();
@@ -280,7 +279,7 @@ bool LogScanner::ContinueStack(std::string_view piece) {
   }
   if (fact.says == Says::kStack) {
     // It has no line that ends it.
-    std::reverse(fact.frames.begin(), fact.frames.end());
+    std::ranges::reverse(fact.frames);
     if (!fact.frames.empty()) visit_(fact);
     close();
     return false;

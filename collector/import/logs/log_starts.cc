@@ -60,7 +60,7 @@ void AddStarts(LogParts* parts) {
     }
     std::vector<int32_t> expected{lacking};
     for (const uint32_t p : processes) expected.push_back(parts->RankOf(p));
-    std::sort(expected.begin(), expected.end());
+    std::ranges::sort(expected);
     constexpr size_t kMaxWaiting = 4096;  // each holds the list
     if (processes.size() > kMaxWaiting) continue;
     for (const uint32_t p : processes) AddCreation(parts, p, "ncclCommInitRank", expected);
