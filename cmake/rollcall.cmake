@@ -60,6 +60,7 @@ function(rollcall_flags target)
     target_compile_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE}
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${ROLLCALL_SANITIZE})
+    target_compile_definitions(${target} PUBLIC ROLLCALL_ASSERTIONS)
     # Checks in other projects' headers take a quarter of the compile time. gcc has no such list and makes them in
     # scripts/test --full.
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)

@@ -17,8 +17,8 @@
 // Compiles the expression and does not evaluate it.
 #define ROLLCALL_ASSERT_OFF(...) static_cast<void>(sizeof((__VA_ARGS__) ? 1 : 0))
 
-// On in builds without NDEBUG and in builds with a sanitizer.
-#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// On in builds without NDEBUG and, by cmake/rollcall.cmake, in builds with a sanitizer.
+#if !defined(NDEBUG) || defined(ROLLCALL_ASSERTIONS)
 #define ROLLCALL_ASSERT(...) ROLLCALL_ASSERT_ON(__VA_ARGS__)
 #else
 #define ROLLCALL_ASSERT(...) ROLLCALL_ASSERT_OFF(__VA_ARGS__)
