@@ -175,6 +175,15 @@ class Check {
     const bool stood_still = unrecorded_->stands_still() && !final->ranks_seen;
     const bool well = !end.by_rollcall && end.exit_code == 0;
     if (stood_still && stacks_ && !well) return std::move(*stacks_);
+    std::optional<Trace> logs;
+    if (!final->ranks_seen && !well) logs = job_.TraceOfLogs();
+    if (logs) {
+      const DiagnoseOptions ended = {.job_ended = true};
+      Report report = Diagnose(*logs, ended);
+      if (!report.findings.empty()) {
+        return {.trace = std::move(*logs), .report = std::move(report), .diagnose = ended};
+      }
+    }
     Verdict last{.trace = std::move(final->trace),
                  .report = std::move(final->report),
                  .diagnose = OfTheEnd(end),

@@ -113,6 +113,8 @@ class WatchedJob {
 
   // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
+  // JobLogs::TraceOfLogs(); call after Finish().
+  std::optional<Trace> TraceOfLogs() { return logs_.TraceOfLogs(); }
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
   // to report. `what_ran`: what is known about the program if no rank was recorded; may be empty.
   // Call after Finish() and before Close().

@@ -113,6 +113,21 @@ def log_at_the_time_limit(scene):
     require(kinds == ["timed-out"], "found %s" % kinds)
 
 
+def log_of_a_job_that_records_nothing(scene):
+    """Without records the log alone gives the verdict, of `check` and of `run`; a healthy job has none."""
+    log = scene.path("out")
+    unrecorded = ["env", "ROLLCALL_DISABLE=1"]
+    failing = unrecorded + _into(log, _job("exit"))
+    verdict, _ = _check(scene, live.FINDINGS, [log], failing)
+    _names_the_exception(verdict, log)
+    with Command([scene.rollcall, "run", "--json", scene.path("run"), "--log", log, "--"] + failing) as run:
+        run.ends(3)
+        _names_the_exception(live.read_verdict(scene.path("run")), log)
+    healthy = unrecorded + _into(scene.path("well"), _job("handle"))
+    verdict, _ = _check(scene, DONE, [scene.path("well")], healthy, "--allow-no-ranks")
+    require(verdict["findings"] == [], "found %s" % verdict["findings"])
+
+
 CASES = {case.__name__: case for case in (
     log_has_the_exception, log_is_a_directory, log_of_a_healthy_job, log_while_the_job_hangs,
-    log_at_the_time_limit)}
+    log_at_the_time_limit, log_of_a_job_that_records_nothing)}

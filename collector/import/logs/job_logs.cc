@@ -87,7 +87,7 @@ JobLogs::JobLogs(std::vector<std::string> paths, uint64_t max_bytes)
 
 JobLogs::Parts JobLogs::FindParts() {
   Parts parts;
-  problems_.clear();
+  problems_.emplace();
   for (const std::string& path : paths_) {
     std::string problem =
         ForEachFile(path, [&](const std::string& file, const FileStamp& stamp, int fd) {
@@ -104,7 +104,7 @@ JobLogs::Parts JobLogs::FindParts() {
           parts[file] = {stamp, appended ? start.size : 0};
         });
     if (unlisted_.contains(path)) problem = kTooMany;
-    if (!problem.empty()) problems_.push_back(fmt::format("--log {}: {}", path, problem));
+    if (!problem.empty()) problems_->push_back(fmt::format("--log {}: {}", path, problem));
   }
   uint64_t bytes = 0;
   for (const auto& [path, part] : parts) bytes += part.stamp.size - part.begin;
@@ -148,8 +148,18 @@ void JobLogs::AddEnds(Trace* trace, bool job_ended) {
   facts_->AddEnds(trace);
 }
 
-std::vector<std::string> JobLogs::Problems() const {
-  std::vector<std::string> problems = problems_;
+std::optional<Trace> JobLogs::TraceOfLogs() {
+  if (paths_.empty()) return std::nullopt;
+  facts_.reset();
+  Refresh();
+  Trace trace = facts_->Finish();
+  facts_.reset();
+  return trace;
+}
+
+std::vector<std::string> JobLogs::Problems() {
+  if (!problems_) FindParts();
+  std::vector<std::string> problems = *problems_;
   if (cut_) {
     problems.push_back(fmt::format("--log: only the newest {} MiB were read", max_bytes_ >> 20));
   }

@@ -31,8 +31,13 @@ class JobLogs {
   // While the job runs, reading takes a twentieth of the time at most.
   void AddEnds(Trace* trace, bool job_ended);
 
-  // A line for each path that the last reading could not use. Empty before the first reading.
-  std::vector<std::string> Problems() const;
+  // The job as its logs alone show it. Call it once, when the job has ended and no rank was
+  // recorded. Reads the files. Empty: there are no paths.
+  std::optional<Trace> TraceOfLogs();
+
+  // A line for each path that the last reading could not use. Lists the paths if nothing was read.
+  // Call it when the job has ended.
+  std::vector<std::string> Problems();
 
  private:
   // What a file had at the start.
@@ -57,7 +62,8 @@ class JobLogs {
   std::map<std::string, Start> at_start_;  // by path
   std::set<std::string> unlisted_;         // directories with files that are not in `at_start_`
   Parts parts_;                            // that `facts_` has
-  std::vector<std::string> problems_;      // of the paths, when `parts_` were found
+  // Of the paths, when `parts_` were found; empty: they were not yet searched.
+  std::optional<std::vector<std::string>> problems_;
   std::optional<LogTraceBuilder> facts_;
   std::chrono::steady_clock::time_point next_read_;
   bool cut_ = false;  // the files have more bytes than are read
