@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -47,8 +48,8 @@ class LineWriter {
   }
   // 64-bit ids as text: JSON readers in other languages keep 53 bits of a number.
   void Hex(const char* key, uint64_t value) { to_[key] = fmt::format("{:#x}", value); }
-  template <typename T, size_t n>
-  bool Named(const char* key, T value, const std::array<std::string_view, n>& names) {
+  template <typename T>
+  bool Named(const char* key, T value, std::span<const std::string_view> names) {
     to_[key] = names[static_cast<size_t>(value)];
     return true;
   }
@@ -94,8 +95,8 @@ class LineReader {
     if (error == std::errc() && stop == end) value = number;
   }
   // Returns false if the name is unknown.
-  template <typename T, size_t n>
-  bool Named(const char* key, T& value, const std::array<std::string_view, n>& names) {
+  template <typename T>
+  bool Named(const char* key, T& value, std::span<const std::string_view> names) {
     std::string text;
     (*this)(key, text, 32);
     const auto found = std::ranges::find(names, text);

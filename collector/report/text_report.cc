@@ -138,7 +138,7 @@ class TextWriter {
                           report_.ranks_expected > report_.ranks
                               ? fmt::format(" of {}", report_.ranks_expected)
                               : "",
-                          report_.ranks == 1 ? "" : "s");
+                          std::max(report_.ranks, report_.ranks_expected) == 1 ? "" : "s");
     }
     if (report_.hosts != 0) {
       out_ += fmt::format(" on {} host{}", report_.hosts, report_.hosts == 1 ? "" : "s");
