@@ -82,6 +82,7 @@ struct CollectorOptions {
   double idle_after_s = 0;
   std::string metrics;
   uint64_t direct_agents = service::kMaxDirectAgents;
+  bool verbose = false;
 
   void AddTo(ArgumentParser* parser) {
     parser->Add("--listen", &listen, "HOST:PORT; port 0 takes any free one",
@@ -101,6 +102,7 @@ struct CollectorOptions {
                 "the number of agents that connect to the collector itself; further agents connect "
                 "to aggregators",
                 {.must = Must::kBePositive, .show_default = true});
+    parser->Add("--verbose", &verbose, service::kVerboseHelp);
   }
 };
 
@@ -165,6 +167,7 @@ int RunCollector(int argc, char** argv) {
            },
        .evidence = bundle.ForMonitor(),
        .on_note = [](const std::string& note) { PrintLine(note); },
+       .on_pass = service::PassPrinter(options.verbose),
        .metrics = options.metrics.empty() ? nullptr : &metrics});
   std::string problem;
   std::unique_ptr<http::Server> metrics_server;

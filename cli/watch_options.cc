@@ -28,6 +28,7 @@ void AddWatchOptions(ArgumentParser* parser, WatchSettings* settings) {
   parser->Add("--keep", &settings->keep, "keep the run directory even if the job ends cleanly");
   parser->Add("--no-stacks", &settings->no_stacks,
               "do not record call paths and do not take live stacks");
+  parser->Add("--verbose", &settings->verbose, service::kVerboseHelp);
   parser->Add(
       "--data", &settings->data,
       "read the data of MPI collectives, to find NaN and results that differ: some words of "

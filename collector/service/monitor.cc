@@ -376,8 +376,16 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
   const int64_t delay = is_verdict && !requested ? ReportDelay(pass.live().trace, pass.report(),
                                                                begin - agents_.last_joined_ns())
                                                  : 0;
+  const auto tell = [&](Outcome outcome) {
+    TellPass({.reason = suspicion.reason,
+              .outcome = outcome,
+              .delay_ns = delay,
+              .stall_after_ns = options_.times.stall_after_ns},
+             pass.report());
+  };
   if (!schedule_.MayPublish(delay, begin)) {
     unreported_ = pass.report().findings;
+    tell(Outcome::kPending);
     return ran(Outcome::kPending);
   }
   if (is_verdict) {
@@ -386,12 +394,22 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
     if (options_.evidence.write) queries_.RequestEnvironments();
     pass.Complete();
   }
+  const Outcome outcome = is_verdict ? Outcome::kVerdict : Outcome::kNothing;
+  tell(outcome);
   if (suspicion.reason == Reason::kMismatch && !is_verdict) state_.ClearMismatches();
   unreported_ = is_verdict ? std::vector<Finding>() : pass.report().findings;
   ReportChanges(&pass.live(), pass.report(), is_verdict, begin);
   queries_.rings()->Clear();
   ActIfDue(pass.report());
-  ran(is_verdict ? Outcome::kVerdict : Outcome::kNothing);
+  ran(outcome);
+}
+
+void Monitor::TellPass(const PassFacts& facts, const Report& report) {
+  if (!options_.on_pass) return;
+  std::string text = PassText(facts, report);
+  if (text == told_) return;
+  options_.on_pass(text);
+  told_ = std::move(text);
 }
 
 void Monitor::ReportChanges(LiveTrace* live, const Report& report, bool is_verdict,

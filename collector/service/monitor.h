@@ -34,6 +34,7 @@
 #include "collector/service/job_state.h"
 #include "collector/service/live_trace.h"
 #include "collector/service/metrics.h"
+#include "collector/service/pass_text.h"
 #include "collector/service/task_thread.h"
 #include "collector/service/watch_desk.h"
 #include "collector/service/watch_state.h"
@@ -85,6 +86,9 @@ struct MonitorOptions {
   std::function<void(Trace*, bool job_ended)> add_to_trace = {};
   // Information for the user besides verdicts (an agent is lost). May be empty.
   std::function<void(const std::string&)> on_note;
+  // What a diagnosis read and decided (pass_text.h), when this differs from the last one. Called on
+  // the monitor's thread. May be empty.
+  std::function<void(const std::string&)> on_pass = {};
   // Updated on the monitor's thread, once a second; must outlive the monitor. May be null.
   Metrics* metrics = nullptr;
 };
@@ -184,6 +188,7 @@ class Monitor : public AgentHandler {
   // Reports what is new in the live trace, which may be empty afterwards. `is_verdict`: the
   // report is reportable.
   void ReportChanges(LiveTrace* live, const Report& report, bool is_verdict, int64_t begin_ns);
+  void TellPass(const PassFacts& facts, const Report& report);
   DiagnosisPass::Shared SharedByPasses();
   // Fetches the part of the job's rings that the live trace of a report lacks, and then forgets all
   // rings. `options` are the options of that live trace.
@@ -216,6 +221,7 @@ class Monitor : public AgentHandler {
   JobPace pace_;
   Reason suspected_ = Reason::kNone;  // by the newest Check()
   CommunicatorNames names_;           // of communicators in the traces so far
+  std::string told_;                  // the last text of on_pass
   std::vector<Finding> unreported_;   // of the newest diagnosis
   WatchDesk watchers_;
   DiagnosisSchedule schedule_;

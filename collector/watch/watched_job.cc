@@ -157,7 +157,8 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
                               .on_withdrawal = callbacks.on_withdrawal,
                               .evidence = callbacks.evidence,
                               .add_to_trace = add_logs,
-                              .on_note = PrintLine});
+                              .on_note = PrintLine,
+                              .on_pass = service::PassPrinter(settings_.verbose)});
   server_ =
       service::Serve(settings_.listen, token_, monitor_.get(), problem, {}, monitor_->watchers());
   if (server_ == nullptr) return;

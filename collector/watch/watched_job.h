@@ -33,6 +33,7 @@ struct WatchSettings {
   std::string listen = "127.0.0.1:0";
   bool keep = false;
   bool no_stacks = false;
+  bool verbose = false;
   std::string data = {};  // as env::kData; empty: as the environment has it
   std::string data_scope = {};
   std::vector<std::string> logs = {};  // where the job writes its output

@@ -275,8 +275,20 @@ def installed_and_moved(scene):
         live.check_skip(live.read_verdict(scene.verdict_file), 4, job)
 
 
+def verbose_says_why(scene):
+    """--verbose: the diagnosis of the verdict is announced, once. Without the option, no diagnosis is."""
+    for options, times in ((["--verbose"], 1), ([], 0)):
+        with Command(scene.run(*options, on_hang="kill") + scene.job("skip")) as job:
+            job.ends(live.ENDED_CODE)
+            title = live.read_verdict(scene.verdict_file)["findings"][0]["title"]
+            lines = [line for line in job.stderr().split("\n") if line.startswith("rollcall: diagnosis: ")]
+            said = [line for line in lines if line.endswith("records of 4 ranks; proven: " + title)]
+            require(len(said) == times and (lines == [] or options), "%s: %s" % (title, lines), job)
+        shutil.rmtree(scene.run_directory)
+
+
 CASES = {case.__name__: case for case in (
     report_leaves_the_job_alone, exec_runs_a_command, kill_ends_soon, nobody_reads, watcher_killed,
     watcher_killed_job_hangs, launcher_killed, kill_waits_for_kill_after, verdict_withdrawn,
     verdict_withdrawn_while_it_runs, check_passes_what_finishes, check_ends_what_hangs, stalled_in_a_loop,
-    stalled_in_read, data_while_it_runs, no_mpi, installed_and_moved)}
+    stalled_in_read, data_while_it_runs, no_mpi, installed_and_moved, verbose_says_why)}
