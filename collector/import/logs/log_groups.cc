@@ -200,9 +200,21 @@ void AddGroup(LogParts* parts, const std::string& name, const std::vector<Member
 // "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2977, OpType=…" names the
 // operation and not the group; other lines name the group and the number.
 void MoveWaitsToStatedGroups(Writer* writer) {
+  const auto stated_in = [writer](int64_t number) {
+    return std::ranges::count_if(writer->groups, [number](const auto& group) {
+      const auto wait = group.second.waits.find(number);
+      return wait != group.second.waits.end() && wait->second.in_stated_group;
+    });
+  };
   for (auto& group : writer->groups) {
     Position& position = group.second;
     const bool by_default = group.first == kDefaultGroup;
+    // With two groups, the log does not say in which of them the operation is.
+    for (auto& [number, wait] : position.waits) {
+      if (!wait.of_unnamed || stated_in(number) < 2) continue;
+      wait.operation.clear();
+      wait.send_count = wait.recv_count = -1;
+    }
     std::erase_if(position.waits, [&](const auto& numbered) {
       const Wait& wait = numbered.second;
       if (wait.in_stated_group) return false;
@@ -254,6 +266,7 @@ void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
     if (!operation.empty() && !(fact.of_another && wait.of_itself)) {
       wait.of_itself = !fact.of_another;
       wait.operation = operation;
+      wait.of_unnamed = fact.group.empty();
       wait.send_count = fact.send_count;
       wait.recv_count = fact.recv_count;
     }

@@ -54,6 +54,7 @@ struct Wait {
   int64_t recv_count = -1;
   int64_t since_ns = kNoTime;
   bool in_stated_group = false;  // a line names the group
+  bool of_unnamed = false;       // the line that states the operation names no group
   bool of_itself = false;        // the rank itself has stated the operation
   std::vector<LogFrame> frames;
 };
