@@ -87,7 +87,9 @@ void WordDeath(const Analysis& analysis, const Incident& incident, const Process
                                CallText(analysis, *incident.deviating_event, false),
                                place.empty() ? "" : " at ", place);
   } else {
-    finding->why = "it ended before its first recorded call";
+    const bool in_log = analysis.trace.evidence == Trace::Evidence::kLogs;
+    finding->why =
+        in_log ? "a line of the log states its end" : "it ended before its first recorded call";
   }
   if (process.exit_call_path != kNoIndex) {
     std::string where = WhereItEnded(analysis.sites.UserFrame(process.exit_call_path));
