@@ -41,7 +41,7 @@ int ProcSource::ListNumbers(const std::string& path, std::vector<int>* numbers) 
     const auto [stop, error] = std::from_chars(entry->d_name, end, number);
     if (error == std::errc() && stop == end && number > 0) numbers->push_back(number);
   }
-  std::sort(numbers->begin(), numbers->end());
+  std::ranges::sort(*numbers);
   return 0;
 }
 

@@ -45,8 +45,7 @@ const T* FindRange(const std::vector<T>& ranges, uint64_t address) {
 // Sorts by start and drops ranges that overlap an earlier one. Returns the number dropped.
 template <typename T>
 size_t MakeDisjoint(std::vector<T>* ranges) {
-  std::stable_sort(ranges->begin(), ranges->end(),
-                   [](const T& a, const T& b) { return a.start < b.start; });
+  std::ranges::stable_sort(*ranges, {}, &T::start);
   uint64_t end = 0;
   return std::erase_if(*ranges, [&end](const T& range) {
     if (range.start < end) return true;

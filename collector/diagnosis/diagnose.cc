@@ -155,8 +155,8 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
     DropWhatMoved(analysis, incidents);
-    const bool hangs = std::any_of(incidents->begin(), incidents->end(),
-                                   [](const Incident& incident) { return incident.hangs; });
+    const bool hangs =
+        std::ranges::any_of(*incidents, [](const Incident& incident) { return incident.hangs; });
     if (!hangs) FindTimedOut(analysis, incidents);
   }
   if (early || !incidents->empty()) return;
@@ -212,8 +212,8 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
     const bool drop = incident.what == What::kAllArrived && incident.agreeing_event != nullptr &&
-                      std::any_of(incidents->begin(), incidents->end(),
-                                  [&](const auto& cause) { return explains(cause, incident); });
+                      std::ranges::any_of(
+                          *incidents, [&](const auto& cause) { return explains(cause, incident); });
     if (!drop) kept.push_back(incident);
   }
   *incidents = std::move(kept);

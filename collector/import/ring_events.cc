@@ -13,8 +13,8 @@ namespace {
 // Like std::stable_sort(), for elements that are in order already unless they are damaged.
 template <typename T, typename Less>
 void SortStably(std::vector<T>* all, Less less) {
-  if (!std::is_sorted(all->begin(), all->end(), less)) {
-    std::stable_sort(all->begin(), all->end(), less);
+  if (!std::ranges::is_sorted(*all, less)) {
+    std::ranges::stable_sort(*all, less);
   }
 }
 

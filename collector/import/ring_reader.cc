@@ -236,8 +236,7 @@ class ImageParser {
   // that it drops.
   template <typename Entry, typename Key>
   static uint64_t SortBy(std::vector<Entry>* all, Key key) {
-    std::stable_sort(all->begin(), all->end(),
-                     [key](const Entry& a, const Entry& b) { return key(a) < key(b); });
+    std::ranges::stable_sort(*all, {}, key);
     const auto same = [key](const Entry& a, const Entry& b) { return key(a) == key(b); };
     const auto end = std::unique(all->begin(), all->end(), same);
     const auto dropped = static_cast<uint64_t>(all->end() - end);

@@ -325,8 +325,9 @@ class LocalsReader {
     }
     const std::string& text = entry->second;
     // A comprehension's variable hides the module's.
-    if (text.empty() || std::any_of(integers->begin(), integers->end(),
-                                    [&](const PythonInteger& one) { return one.name == text; })) {
+    if (text.empty() || std::ranges::any_of(*integers, [&](const PythonInteger& one) {
+          return one.name == text;
+        })) {
       return;
     }
     integers->push_back({text, *value});

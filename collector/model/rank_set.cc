@@ -6,7 +6,7 @@
 namespace rollcall {
 
 void Normalize(std::vector<int32_t>* ranks) {
-  std::sort(ranks->begin(), ranks->end());
+  std::ranges::sort(*ranks);
   ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
 }
 

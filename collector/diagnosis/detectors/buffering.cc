@@ -265,7 +265,7 @@ class Replay {
       const Event& event = *rank.timeline[rank.at];
       if (!WaitsForMembers(event)) return next;
       const std::pair node(CommunicatorOf(event), event.sequence);
-      const auto at = std::find(nodes->begin(), nodes->end(), node) - nodes->begin();
+      const auto at = std::ranges::find(*nodes, node) - nodes->begin();
       if (static_cast<size_t>(at) == nodes->size()) nodes->push_back(node);
       next.push_back(static_cast<uint32_t>(count) + static_cast<uint32_t>(at));
       return next;

@@ -180,14 +180,13 @@ class ResultFinder {
     if (groups->size() < 2) return false;
     size_t members = 0;
     for (const Group& group : *groups) members += group.members.size();
-    auto right = std::max_element(
-        groups->begin(), groups->end(),
-        [](const Group& a, const Group& b) { return a.members.size() < b.members.size(); });
+    auto right = std::ranges::max_element(*groups, [](const Group& a, const Group& b) {
+      return a.members.size() < b.members.size();
+    });
     bool tie = false;
     if (2 * right->members.size() <= members) {
-      const auto of_reference =
-          std::find_if(groups->begin(), groups->end(),
-                       [&](const Group& group) { return Contains(group.members, reference); });
+      const auto of_reference = std::ranges::find_if(
+          *groups, [&](const Group& group) { return Contains(group.members, reference); });
       tie = of_reference == groups->end();
       if (!tie) right = of_reference;
     }
@@ -315,7 +314,7 @@ class ResultFinder {
       to.push_back(transfer.to);
     }
     for (std::vector<size_t>* side : {&from, &to}) {
-      std::sort(side->begin(), side->end());
+      std::ranges::sort(*side);
       side->erase(std::unique(side->begin(), side->end()), side->end());
     }
     const bool sender = from.size() == 1 && to.size() > 1;

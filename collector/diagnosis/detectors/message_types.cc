@@ -297,7 +297,7 @@ void FindUnevenMessages(const Analysis& analysis, std::vector<Incident>* inciden
 }
 
 Incident* CutOffMessage(std::vector<Incident>* incidents, uint32_t process) {
-  const auto it = std::find_if(incidents->begin(), incidents->end(), [&](const Incident& one) {
+  const auto it = std::ranges::find_if(*incidents, [&](const Incident& one) {
     return one.what == Incident::What::kMessageSize && one.mismatch.cut_off &&
            one.deviating.back() == process;
   });

@@ -84,7 +84,7 @@ void FindNeighborhoods(const Analysis& analysis, std::vector<Incident>* incident
     const auto edges = analysis.graph.odd_edges.find(node.communicator);
     if (edges == analysis.graph.odd_edges.end() || edges->second.empty()) continue;
     // One edge stops ranks in several rounds. The first round is enough.
-    const bool known = std::any_of(incidents->begin(), incidents->end(), [&](const auto& other) {
+    const bool known = std::ranges::any_of(*incidents, [&](const auto& other) {
       return other.what == Incident::What::kNeighborhood && other.communicator == node.communicator;
     });
     if (!known) LookAtEdges(analysis, node, edges->second, incidents);

@@ -433,8 +433,7 @@ class StartFinder {
     std::erase_if(*creations, [&](uint32_t i) {
       const Process& process = trace_.processes[trace_.creations[i].process];
       const int64_t end_ns = EndNs(process);
-      return end_ns != kNoTime &&
-             std::any_of(creations->begin(), creations->end(), [&](uint32_t other) {
+      return end_ns != kNoTime && std::ranges::any_of(*creations, [&](uint32_t other) {
                const Creation& later = trace_.creations[other];
                return later.event.start_ns - end_ns >
                       ClockErrorNs(process, trace_.processes[later.process]);

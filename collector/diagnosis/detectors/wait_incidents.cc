@@ -371,7 +371,7 @@ bool SentAnother(const Analysis& analysis, const Incident& incident) {
 // a similar message, because a receive with a wrong tag is a fault of its own.
 void DropMessagesOfCulprits(const Analysis& analysis, std::vector<Incident>* incidents) {
   const auto is_culprit = [&](uint32_t process) {
-    return std::any_of(incidents->begin(), incidents->end(), [&](const Incident& other) {
+    return std::ranges::any_of(*incidents, [&](const Incident& other) {
       return other.hangs && !other.tie && other.what != What::kMessage &&
              Contains(other.deviating, process);
     });

@@ -60,7 +60,7 @@ bool NobodyCanAnswer(const Analysis& analysis, const World& world) {
 }  // namespace
 
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
-  if (std::any_of(incidents->begin(), incidents->end(), [](const Incident& incident) {
+  if (std::ranges::any_of(*incidents, [](const Incident& incident) {
         return incident.hangs || incident.what == Incident::What::kDeath;
       })) {
     return;
