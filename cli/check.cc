@@ -176,7 +176,7 @@ class Check {
     const bool well = !end.by_rollcall && end.exit_code == 0;
     if (stood_still && stacks_ && !well) return std::move(*stacks_);
     std::optional<Trace> logs;
-    if (!final->ranks_seen && !well) logs = job_.TraceOfLogs();
+    if (!final->ranks_seen && WatchedJob::FailedByItself(end)) logs = job_.TraceOfLogs();
     if (logs) {
       const DiagnoseOptions ended = {.job_ended = true};
       Report report = Diagnose(*logs, ended);

@@ -126,9 +126,10 @@ std::function<void(const Report&)> Run::OnDue() {
   };
 }
 
-// If no rank recorded, the logs of a job that failed are judged as `rollcall analyze` does.
+// If no rank recorded, the logs of a job that failed by itself are judged as `rollcall analyze`
+// does.
 bool Run::ReportLogs(const WatchedJob::End& end) {
-  if (end.exit_code == 0) return false;
+  if (!WatchedJob::FailedByItself(end)) return false;
   const std::optional<Trace> trace = job_.TraceOfLogs();
   if (!trace) return false;
   const Report report = Diagnose(*trace, {.job_ended = true});

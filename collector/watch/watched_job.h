@@ -114,6 +114,10 @@ class WatchedJob {
 
   // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
+  // The launcher failed, and nobody asked the job to stop.
+  static bool FailedByItself(const End& end) {
+    return end.exit_code != 0 && !end.by_rollcall && end.asked_to_stop == 0;
+  }
   // JobLogs::TraceOfLogs(); call after Finish().
   std::optional<Trace> TraceOfLogs() { return logs_.TraceOfLogs(); }
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing

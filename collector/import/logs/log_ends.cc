@@ -40,18 +40,19 @@ bool IsEndOfJob(const LogFact& exception) {
 
 // An exception that only states that another rank is gone or does not come.
 bool LacksOthers(const LogFact& exception) {
-  if (StartsWithAny(TypeName(exception), {"DistBackendError", "DistNetworkError", "DistStoreError",
-                                          "BrokenPipeError", "ConnectionResetError"})) {
+  if (StartsWithAny(TypeName(exception),
+                    {"DistBackendError", "DistNetworkError", "DistStoreError", "BrokenPipeError",
+                     "ConnectionResetError", "HorovodInternalError"})) {
     return true;
   }
-  return ContainsAny(
-      exception.message,
-      {"Watchdog caught", "NCCL communicator was aborted", "Connection closed by peer",
-       "Connection reset by peer", "Broken pipe", "Timed out waiting",
-       "failed to recv, got 0 bytes", "wait timeout after", "Socket Timeout", "ncclRemoteError",
-       "remote process exited", "NCCL error", "but received errors while waiting",
-       "failed to pass monitoredBarrier", "Detected mismatch between collectives",
-       "timed out in monitoredBarrier", "Tried to allocate more than 1EB"});
+  return ContainsAny(exception.message,
+                     {"Watchdog caught", "NCCL communicator was aborted",
+                      "Connection closed by peer", "Connection reset by peer", "Broken pipe",
+                      "Timed out waiting", "failed to recv, got 0 bytes", "wait timeout after",
+                      "Socket Timeout", "ncclRemoteError", "remote process exited", "NCCL error",
+                      "but received errors while waiting", "failed to pass monitoredBarrier",
+                      "Detected mismatch between collectives", "timed out in monitoredBarrier",
+                      "Horovod has been shut down", "Tried to allocate more than 1EB"});
 }
 
 // Open MPI prints the name of the class, MPICH its text.
@@ -84,9 +85,6 @@ void DropContinuedException(Writer* writer, bool waits) {
 // An end that follows from a wait, from the end of another rank, or from the end of the job.
 void DropLateEnd(const LogJob& job, Writer* writer, bool waits) {
   ProcessEnd& end = writer->end;
-  // Without further lines of the ranks, the end of the job raised it.
-  const bool runs_again = job.most_lines_after_ended > kLinesOfAnEnd;
-  if (job.ended.IsBefore(writer->raised) && !runs_again) writer->exception.reset();
   if (writer->exception) return;
   if (job.ended.IsBefore(writer->ended)) return DropEnd(writer);
   if (!HasEnded(end)) return;
@@ -241,8 +239,16 @@ void AddOutOfMemory(LogJob* job, const LogFact& fact) {
   writer->end.oom_killed = true;
 }
 
+// An exception right after the time limit: the end of the job raised it.
+bool IsOfTimeLimit(const LogJob& job) {
+  const Moment& ended = job.ended;
+  const bool later = ended.ns != kNoTime && job.last_plain_ns - ended.ns > kContinuedNs;
+  return job.ended_by_limit && ended.file == job.file() && !later &&
+         job.lines_after_ended < kLinesOfAJobThatContinues;
+}
+
 void AddException(LogJob* job, Writer* writer, const LogFact& fact) {
-  if (writer == nullptr || IsEndOfJob(fact)) return;
+  if (writer == nullptr || IsEndOfJob(fact) || IsOfTimeLimit(*job)) return;
   if (LacksOthers(fact)) {
     writer->lacks_others = true;
     return;
@@ -343,13 +349,22 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
 }
 
 // What ranks still print when they are ended takes less time than kContinuedNs. Plain lines of the
-// end of a large file are read last; those in front of a statement are of the run that made it.
+// end of a large file are read last; those in front of a statement are of the run that made it. A
+// first run that failed by itself is judged, whatever follows.
 bool RunsAgain(LogJob* job, const LogFact& fact) {
-  const bool late = fact.line > job->files.back().last_stated_line;
-  if (job->ended.order < 0 || fact.time_ns == kNoTime || !late) return false;
+  const Moment& ended = job->ended;
+  if (ended.order < 0 || ended.file != job->file() || job->first_wait.order >= 0) return false;
+  const bool late = fact.line > job->files.back().last_stated_line && fact.time_ns > ended.ns;
+  if (fact.time_ns == kNoTime || !late) return false;
   if (job->first_after_ended_ns == kNoTime) job->first_after_ended_ns = fact.time_ns;
-  return ++job->lines_after_ended >= kLinesOfAJobThatContinues &&
-         fact.time_ns - job->first_after_ended_ns > kContinuedNs;
+  if (job->lines_after_ended < kLinesOfAJobThatContinues ||
+      fact.time_ns - job->first_after_ended_ns <= kContinuedNs) {
+    return false;
+  }
+  return std::ranges::none_of(job->writers, [](const auto& named) {
+    const Writer& writer = named.second;
+    return writer.exception || (HasEnded(writer.end) && !writer.end.by_launcher);
+  });
 }
 
 void NoteLineAfterException(const LogJob& job, Writer* writer, const LogFact& fact) {
@@ -364,16 +379,12 @@ void AddPlainLine(LogJob* job, Writer* writer, const LogFact& fact) {
   file.last_plain_line = std::max(file.last_plain_line, fact.line);
   file.weak += fact.weak ? 1 : 0;
   job->last_plain_ns = std::max(job->last_plain_ns, fact.time_ns);
+  if (job->ended.order >= 0 && job->ended.file == job->file()) ++job->lines_after_ended;
   const bool known = fact.rank >= 0 || fact.local_rank >= 0 || fact.pid >= 0;
   if (!known && job->last_end_ns != kNoTime) ++job->lines_after_end;
   if (writer == nullptr) return;
   writer->plain_ns = std::max(writer->plain_ns, fact.time_ns);
   if (writer->ended.order >= 0) ++writer->lines_after_end;
-  if (known && job->ended.order >= 0) {
-    ++writer->lines_after_job_ended;
-    job->most_lines_after_ended =
-        std::max(job->most_lines_after_ended, writer->lines_after_job_ended);
-  }
   NoteLineAfterException(*job, writer, fact);
 }
 

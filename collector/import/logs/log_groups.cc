@@ -263,7 +263,8 @@ void AddWait(LogJob* job, Writer* writer, const LogFact& fact) {
     wait.number = number;
     wait.in_stated_group |= !fact.group.empty();
     // What PyTorch 1.13 prints of another rank may be wrong.
-    if (!operation.empty() && !(fact.of_another && wait.of_itself)) {
+    const bool named_before = fact.group.empty() && !wait.operation.empty() && !wait.of_unnamed;
+    if (!operation.empty() && !named_before && !(fact.of_another && wait.of_itself)) {
       wait.of_itself = !fact.of_another;
       wait.operation = operation;
       wait.of_unnamed = fact.group.empty();

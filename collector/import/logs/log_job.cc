@@ -136,7 +136,8 @@ void LogJob::Restart() {
   listed_exits.clear();
   first_wait = ended = tests_passed = {};
   first_after_ended_ns = last_end_ns = kNoTime;
-  lines_after_ended = most_lines_after_ended = lines_after_end = 0;
+  lines_after_ended = lines_after_end = 0;
+  ended_by_limit = false;
   calls_kept = 0;
 }
 

@@ -112,8 +112,7 @@ struct Writer {
   bool end_is_listed = false;    // as LogFact::listed
   bool end_lacks_frame = false;  // as LogFact::lacks_frame
   int lines_after_end = 0;       // since its end was stated
-  int lines_after_job_ended = 0;
-  int64_t plain_ns = kNoTime;  // the time of the last line that states nothing
+  int64_t plain_ns = kNoTime;    // the time of the last line that states nothing
   ring::ExitMark exit_mark = ring::ExitMark::kNone;
   int exit_status = 0;
   std::optional<ErrorClass> ended_by;
@@ -200,8 +199,8 @@ struct LogJob {
   Moment first_wait;
   Moment ended;                            // by a user or the batch system
   int64_t first_after_ended_ns = kNoTime;  // the time of the first plain line after that
-  int lines_after_ended = 0;               // plain lines with a time
-  int most_lines_after_ended = 0;          // plain lines of one writer
+  int lines_after_ended = 0;               // plain lines of its file after that
+  bool ended_by_limit = false;             // a time limit, or a preemption
   int64_t last_end_ns = kNoTime;           // `last_ns` when the last end was stated
   int lines_after_end = 0;                 // whose writer is unknown
   Moment tests_passed;     // a test suite states that its tests, which run jobs, passed

@@ -147,8 +147,11 @@ void LogTraceBuilder::Add(const LogFact& fact) {
       AddOutOfMemory(&job_, fact);
       break;
     case Says::kJobEnded:
-      if (job_.ended.order < 0 && !fact.message.starts_with("NODE FAILURE"))
+      if (job_.ended.order < 0 && !fact.message.starts_with("NODE FAILURE")) {
         job_.ended = job_.Now(fact);
+        job_.ended_by_limit =
+            fact.message.starts_with("TIME LIMIT") || fact.message.starts_with("PREEMPTION");
+      }
       break;
     case Says::kNode:
       if (job_.failed_nodes.size() < kMaxNodes) {
@@ -159,6 +162,7 @@ void LogTraceBuilder::Add(const LogFact& fact) {
           fmt::format("the node {} failed; the log does not say which ranks ran there", fact.host));
       break;
     case Says::kLost:
+      if (job_.ended.order >= 0 || fact.signal == SIGTERM || fact.signal == SIGINT) break;
       job_.AddStatement(
           fact, fmt::format("a process was ended by {}; the log does not say which rank it was",
                             SignalName(fact.signal)));
