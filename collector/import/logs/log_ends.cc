@@ -239,14 +239,6 @@ void AddOutOfMemory(LogJob* job, const LogFact& fact) {
   writer->end.oom_killed = true;
 }
 
-// An exception right after the time limit: the end of the job raised it.
-bool IsOfTimeLimit(const LogJob& job) {
-  const Moment& ended = job.ended;
-  const bool later = ended.ns != kNoTime && job.last_plain_ns - ended.ns > kContinuedNs;
-  return job.ended_by_limit && ended.file == job.file() && !later &&
-         job.lines_after_ended < kLinesOfAJobThatContinues;
-}
-
 void AddException(LogJob* job, Writer* writer, const LogFact& fact) {
   if (writer == nullptr || IsEndOfJob(fact) || IsOfTimeLimit(*job)) return;
   if (LacksOthers(fact)) {
@@ -324,6 +316,7 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
     if (writer->exit_mark == ring::ExitMark::kNone) job->AddQuote(writer, fact, "", 0);
     writer->exit_mark = ring::ExitMark::kMpiAbort;
     if (fact.exit >= 0) writer->exit_status = fact.exit;
+    if (IsKilledAtLast(*writer)) writer->end = {};
     if (writer->end.order != kNoIndex) return;
     writer->ended = job->Now(fact);
     writer->end.order = static_cast<uint32_t>(writer->ended.order);
