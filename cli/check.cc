@@ -175,14 +175,12 @@ class Check {
     const bool stood_still = unrecorded_->stands_still() && !final->ranks_seen;
     const bool well = !end.by_rollcall && end.exit_code == 0;
     if (stood_still && stacks_ && !well) return std::move(*stacks_);
-    std::optional<Trace> logs;
-    if (!final->ranks_seen && WatchedJob::FailedByItself(end)) logs = job_.TraceOfLogs();
+    std::optional<WatchedJob::LogVerdict> logs;
+    if (!final->ranks_seen) logs = job_.VerdictOfLogs(end);
     if (logs) {
-      const DiagnoseOptions ended = {.job_ended = true};
-      Report report = Diagnose(*logs, ended);
-      if (!report.findings.empty()) {
-        return {.trace = std::move(*logs), .report = std::move(report), .diagnose = ended};
-      }
+      return {.trace = std::move(logs->trace),
+              .report = std::move(logs->report),
+              .diagnose = logs->diagnose};
     }
     Verdict last{.trace = std::move(final->trace),
                  .report = std::move(final->report),

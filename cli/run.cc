@@ -17,7 +17,6 @@
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
-#include "collector/diagnosis/diagnose.h"
 
 namespace rollcall {
 namespace {
@@ -89,7 +88,6 @@ class Run {
   }
   std::function<void(const Report&)> OnDue();
   UnrecordedJob::Options Unrecorded();
-  bool ReportLogs(const WatchedJob::End& end);
   void Conclude(const WatchedJob::End& end);
 
   const RunOptions options_;
@@ -126,28 +124,23 @@ std::function<void(const Report&)> Run::OnDue() {
   };
 }
 
-// If no rank recorded, the logs of a job that failed by itself are judged as `rollcall analyze`
-// does.
-bool Run::ReportLogs(const WatchedJob::End& end) {
-  if (!WatchedJob::FailedByItself(end)) return false;
-  const std::optional<Trace> trace = job_.TraceOfLogs();
-  if (!trace) return false;
-  const Report report = Diagnose(*trace, {.job_ended = true});
-  if (!report.findings.empty()) output_.Print(*trace, report, /*job_ended=*/true);
-  return !report.findings.empty();
-}
-
 void Run::Conclude(const WatchedJob::End& end) {
   const service::Monitor::Final final = job_.Finish({.name_code = output_.ShowsTraces()});
   if (final.is_new) {
     output_.Print(final.trace, final.report, /*job_ended=*/true);
     bundle_.Write(final.report, final.evidence);
-  } else if (final.ranks_seen || unrecorded_->stands_still() || !ReportLogs(end)) {
+  } else {
     const bool stood_still = unrecorded_->stands_still() && !final.ranks_seen;
     const bool went_on = stood_still && end.exit_code == 0;
     if (went_on) PrintLine(kStacksWithdrawn);
-    output_.Store(final.trace, final.report, /*job_ended=*/true,
-                  final.any_findings || (stood_still && !went_on));
+    std::optional<WatchedJob::LogVerdict> logs;
+    if (!final.ranks_seen && !stood_still) logs = job_.VerdictOfLogs(end);
+    if (logs) {
+      output_.Print(logs->trace, logs->report, /*job_ended=*/true);
+    } else {
+      output_.Store(final.trace, final.report, /*job_ended=*/true,
+                    final.any_findings || (stood_still && !went_on));
+    }
   }
   const std::string unrecorded = job_.Unrecorded(end, final.ranks_seen, unrecorded_->Text());
   if (!unrecorded.empty()) PrintLine(unrecorded);

@@ -26,6 +26,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
+#include "collector/diagnosis/diagnose.h"
 #include "collector/launch/collector_file.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
@@ -416,6 +417,16 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen, const std::s
         "record";
   }
   return "no rank was recorded: " + why;
+}
+
+std::optional<WatchedJob::LogVerdict> WatchedJob::VerdictOfLogs(const End& end) {
+  if (end.exit_code == 0 || end.by_rollcall || end.asked_to_stop != 0) return std::nullopt;
+  std::optional<Trace> trace = logs_.TraceOfLogs();
+  if (!trace) return std::nullopt;
+  LogVerdict verdict{.trace = std::move(*trace), .report = {}};
+  verdict.report = Diagnose(verdict.trace, verdict.diagnose);
+  if (verdict.report.findings.empty()) return std::nullopt;
+  return verdict;
 }
 
 void WatchedJob::Close(const End& end, bool any_findings) {

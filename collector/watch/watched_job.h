@@ -13,11 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "collector/diagnosis/graph/options.h"
+#include "collector/diagnosis/verdict/finding.h"
 #include "collector/import/journal.h"
 #include "collector/import/logs/job_logs.h"
 #include "collector/launch/launcher.h"
 #include "collector/launch/run_root.h"
 #include "collector/launch/signal_gate.h"
+#include "collector/model/trace.h"
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
 #include "collector/watch/agent_thread.h"
@@ -114,12 +117,15 @@ class WatchedJob {
 
   // Runs the final diagnosis; call once, after Wait().
   service::Monitor::Final Finish(service::FinalPass pass);
-  // The launcher failed, and nobody asked the job to stop.
-  static bool FailedByItself(const End& end) {
-    return end.exit_code != 0 && !end.by_rollcall && end.asked_to_stop == 0;
-  }
-  // JobLogs::TraceOfLogs(); call after Finish().
-  std::optional<Trace> TraceOfLogs() { return logs_.TraceOfLogs(); }
+  // What `rollcall analyze` says of the logs.
+  struct LogVerdict {
+    Trace trace;
+    DiagnoseOptions diagnose = {.job_ended = true};
+    Report report;
+  };
+  // Call it once, after Finish(), if no rank was recorded. Empty if nothing is found, or if the job
+  // did not fail by itself: what was asked to stop prints what looks like a failure.
+  std::optional<LogVerdict> VerdictOfLogs(const End& end);
   // Returns a line for the user about ranks without a trace, or an empty string if there is nothing
   // to report. `what_ran`: what is known about the program if no rank was recorded; may be empty.
   // Call after Finish() and before Close().

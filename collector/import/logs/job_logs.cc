@@ -150,7 +150,7 @@ void JobLogs::AddEnds(Trace* trace, bool job_ended) {
 
 std::optional<Trace> JobLogs::TraceOfLogs() {
   if (paths_.empty()) return std::nullopt;
-  facts_.reset();
+  if (facts_ && facts_->has_added_ends()) facts_.reset();  // the facts are used up
   Refresh();
   Trace trace = facts_->Finish();
   facts_.reset();

@@ -62,7 +62,7 @@ class JobLogs {
   std::map<std::string, Start> at_start_;  // by path
   std::set<std::string> unlisted_;         // directories with files that are not in `at_start_`
   Parts parts_;                            // that `facts_` has
-  // Of the paths, when `parts_` were found; empty: they were not yet searched.
+  // Why paths could not be used, when `parts_` were found. Empty before the first search.
   std::optional<std::vector<std::string>> problems_;
   std::optional<LogTraceBuilder> facts_;
   std::chrono::steady_clock::time_point next_read_;

@@ -78,7 +78,6 @@ void AddWriter(const LogJob& job, const Writer& writer, uint32_t p, Trace* trace
 }  // namespace
 
 void AddToRecords(const LogJob& job, const FoundRanks& found, Trace* trace) {
-  if (trace->worlds.size() != 1) return;
   Interner interner(trace);
   std::vector<uint32_t> unexplained;
   for (const uint32_t p : trace->worlds[0].processes) {

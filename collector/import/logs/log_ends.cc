@@ -132,6 +132,9 @@ bool IsKilled(const Writer& writer) {
   return end.how == ProcessEnd::How::kSignaled && end.status == SIGKILL && end.parent_saw;
 }
 
+// What a process prints precedes its end by SIGKILL, in whatever order the files of a log are read.
+bool IsKilledAtLast(const Writer& writer) { return IsKilled(writer) && !writer.end.oom_killed; }
+
 // A launcher kills the other ranks when one ends. Hydra then lists all ranks in their order, and
 // srun may name them in one line. Neither says which rank ended first.
 void DropKillsOfLauncher(LogJob* job, Ranks* ranks) {
@@ -203,6 +206,14 @@ void DropHandledExceptions(const LogJob& job, Ranks* ranks) {
     if (last <= raised.line + kManyLines || BeginsWithProgram(writer.exception_frames)) return;
   }
   for (auto& [rank, writer] : *ranks) writer.exception.reset();
+}
+
+// An exception right after the time limit: the end of the job raised it.
+bool IsOfTimeLimit(const LogJob& job) {
+  const Moment& ended = job.ended;
+  const bool later = ended.ns != kNoTime && job.last_plain_ns - ended.ns > kContinuedNs;
+  return job.ended_by_limit && ended.file == job.file() && !later &&
+         job.lines_after_ended < kLinesOfAJobThatContinues;
 }
 
 }  // namespace
@@ -332,7 +343,8 @@ void AddMpiEnd(LogJob* job, const LogFact& fact) {
   Writer* writer = fatal ? job->WriterOfRank(job->mpi_error.rank) : nullptr;
   if (writer == nullptr || job->mpi_error.message.empty()) return;
   writer->ended_by = ErrorClassOf(job->mpi_error.message);
-  if (!HasEnded(writer->end)) {
+  if (!HasEnded(writer->end) || IsKilledAtLast(*writer)) {
+    writer->end = {};
     writer->end.how = ProcessEnd::How::kExited;
     writer->end.status = 1;
     writer->ended = job->Now(fact);

@@ -16,8 +16,8 @@ void AddException(LogJob* job, Writer* writer, const LogFact& fact);
 void AddWorker(LogJob* job, const LogFact& fact);
 // MPI_Abort, or an error of MPI that ends its rank. Open MPI reports an error in several lines.
 void AddMpiEnd(LogJob* job, const LogFact& fact);
-// Whether a plain line shows that the job runs once more after a user or the batch system ended it.
-// A batch system may append the output of the second run to that of the first.
+// True if a plain line shows a second run of the job, after a user or the batch system ended the
+// first one. A batch system may append the output of the second run to that of the first.
 bool RunsAgain(LogJob* job, const LogFact& fact);
 // A line of the writer that states no end. Many of them after an exception show that the rank
 // handled the exception.

@@ -112,10 +112,12 @@ void LogTraceBuilder::Add(const LogFact& fact) {
     case Says::kMember:
       AddCommunicator(job_.WriterOf(fact), fact);
       break;
-    case Says::kCall:
-      NoteLineAfterException(job_, job_.WriterOf(fact), fact);
-      AddCall(&job_, job_.WriterOf(fact), fact);
+    case Says::kCall: {
+      Writer* writer = job_.WriterOf(fact);
+      NoteLineAfterException(job_, writer, fact);
+      AddCall(&job_, writer, fact);
       break;
+    }
     case Says::kException:
       AddException(&job_, job_.WriterOf(fact), fact);
       break;
@@ -246,6 +248,7 @@ Trace LogTraceBuilder::Finish() {
 }
 
 void LogTraceBuilder::AddEnds(Trace* trace) {
+  if (trace->worlds.size() != 1) return;
   if (!found_) {
     found_ = FindRanks(&job_);
     DropConsequences(&job_, &found_->ranks);

@@ -46,8 +46,11 @@ class LogTraceBuilder {
   // The job, if no rings or dumps are of it. Empty if nothing is known. Call one of these two, and
   // Finish() once. Add no facts afterwards.
   Trace Finish();
-  // AddToRecords(), for one or several traces of the job.
+  // AddToRecords(), for one or several traces of the job. A trace that has no job, or several,
+  // stays as it is.
   void AddEnds(Trace* trace);
+  // A trace has got ends, so that Finish() may no longer be called.
+  bool has_added_ends() const { return found_.has_value(); }
 
  private:
   // Times without a year are of the year of the last one that has a year.
