@@ -186,7 +186,8 @@ std::optional<PathExit> CallSites::FindExit(uint32_t waiting, uint32_t left) con
   }
   if (exit->how == PathExit::How::kException) exit->caught = past.caught;
   exit->loop = past.loops && !past.caught_outside;
-  exit->certain = past.caught_outside || (!past.arms && !past.unknown);
+  exit->arms = past.arms && !past.caught_outside;
+  exit->certain = past.caught_outside || !past.unknown;
   return exit;
 }
 

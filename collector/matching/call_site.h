@@ -30,9 +30,10 @@ struct PathExit {
   int line = 0;                // of the statement; 0: unknown, as the exception came from a callee
   std::string condition = {};  // around it, as in the source; may be empty
   int caught = 0;              // kException: line of the handler; 0 if there is none
-  // The source also has other ways past the call: `loop`: the end of a loop; not `certain`: a
-  // branch, or an unreadable source.
+  // The source also has other ways past the call: `loop`: the end of a loop; `arms`: a branch
+  // around the call; not `certain`: unknown ones, as a source could not be read.
   bool loop = false;
+  bool arms = false;
   bool certain = false;
 };
 

@@ -39,6 +39,7 @@ void Tally::Add(const Judgement& judgement) {
   silent += !judgement.stuck;
   const auto hit = static_cast<size_t>(judgement.hit);
   ++(judgement.stuck ? hits : silent_hits)[hit];
+  if (judgement.stuck && judgement.sourced) ++sourced_hits[hit];
   if (!judgement.stuck || judgement.report.findings.empty()) return;
   const auto certainty = static_cast<size_t>(judgement.report.findings[0].kind_certainty);
   if (certainty < kCertainties) ++named[certainty][hit];

@@ -49,6 +49,7 @@ struct Judgement {
   bool unsafe_said = false;
   // It may be too early for a verdict, or a thread may still act, so no hit is required.
   bool open = false;
+  bool sourced = false;  // the diagnosis knows the loops and branches of the source
   // Whether the kind is that of the planted fault; empty if the fault has no kind or several.
   std::optional<bool> kind_right;
   Hit hit = Hit::kMissed;
@@ -70,8 +71,9 @@ struct Tally {  // contains only counts, as Add() requires
   uint64_t unsafe_said = 0;
   uint64_t innocent_proven = 0;
   uint64_t violations = 0;
-  uint64_t hits[kHits] = {};         // of the stuck traces
-  uint64_t silent_hits[kHits] = {};  // of the completed traces
+  uint64_t hits[kHits] = {};          // of the stuck traces
+  uint64_t sourced_hits[kHits] = {};  // of the stuck traces with a source
+  uint64_t silent_hits[kHits] = {};   // of the completed traces
   // First findings of stuck traces by the certainty of their kind: all, and those with the kind of
   // the planted fault.
   uint64_t kinds[kCertainties] = {};

@@ -22,7 +22,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -102,8 +104,9 @@ void PrintKinds(const Sample& sample) {
 template <typename Family>
 void PrintNamed(const Sample& sample) {
   fmt::print(
-      "\n| planted | stuck | proven | likely | suspected | missed | innocent proven |\n"
-      "|---|---|---|---|---|---|---|\n");
+      "\n| planted | stuck | proven | likely | suspected | missed | innocent proven "
+      "| with source | exact or tie | wrong |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n");
   const auto row = [](std::string_view name, const Tally& tally) {
     fmt::print("| {} | {} ", name, tally.stuck);
     for (const auto& named : tally.named) {
@@ -112,8 +115,12 @@ void PrintNamed(const Sample& sample) {
                  hits(Hit::kWrong), hits(Hit::kNobody));
     }
     const auto hits = [&tally](Hit hit) { return tally.hits[static_cast<size_t>(hit)]; };
-    fmt::print("| {} | {} |\n", hits(Hit::kMissed) + hits(Hit::kInconclusive),
-               tally.innocent_proven);
+    const auto sourced = [&tally](Hit hit) { return tally.sourced_hits[static_cast<size_t>(hit)]; };
+    fmt::print(
+        "| {} | {} | {} | {} | {} |\n", hits(Hit::kMissed) + hits(Hit::kInconclusive),
+        tally.innocent_proven,
+        std::accumulate(std::begin(tally.sourced_hits), std::end(tally.sourced_hits), uint64_t{0}),
+        sourced(Hit::kExact) + sourced(Hit::kTie), sourced(Hit::kWrong));
   };
   for (size_t kind = 0; kind < sample.by_kind.size(); ++kind) {
     row(Family::kFaults[kind].text, sample.by_kind[kind]);

@@ -121,14 +121,23 @@ class ExitFinder {
   bool Decides(const PathExit& exit, const std::vector<uint32_t>& left,
                const Event& waiting) const {
     if (!exit.certain) return false;
-    if (exit.how == PathExit::How::kException) return !exit.loop || exit.line != 0;
-    const bool chosen = exit.how == PathExit::How::kBreak ? NamesRank(exit.condition) : !exit.loop;
-    return chosen && std::ranges::all_of(left, [&](uint32_t process) {
-             const std::vector<const Event*> made = analysis_.Timeline(process);
-             return std::ranges::any_of(made, [&](const Event* event) {
-               return analysis_.Site(*event) == analysis_.Site(waiting);
-             });
+    const bool thrown = exit.how == PathExit::How::kException;
+    const bool broke = exit.how == PathExit::How::kBreak;
+    if (broke ? !NamesRank(exit.condition) : exit.loop && (!thrown || exit.line == 0)) return false;
+    return (thrown && !exit.arms) || std::ranges::all_of(left, [&](uint32_t process) {
+             return HasMade(process, waiting, exit.arms);
            });
+  }
+
+  // Whether the process made the call before. If `arms`, also in another arm of one branch, as in
+  // "if (rank == 0) MPI_Bcast(...); else MPI_Bcast(...);": then the process did not take the branch
+  // in order to pass the call.
+  bool HasMade(uint32_t process, const Event& waiting, bool arms) const {
+    return std::ranges::any_of(analysis_.Timeline(process), [&](const Event* event) {
+      return analysis_.Site(*event) == analysis_.Site(waiting) ||
+             (arms && analysis_.Op(*event) == analysis_.Op(waiting) &&
+              analysis_.sites.ComparePaths(event->call_path, waiting.call_path).arms);
+    });
   }
 
   const Analysis& analysis_;

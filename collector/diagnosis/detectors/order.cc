@@ -261,8 +261,33 @@ bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event
   });
 }
 
-int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b) {
-  const CallSites& sites = analysis.sites;
+namespace {
+
+// Whether one loop of the function where the paths diverge makes both calls.
+bool InOneLoop(const CallSites& sites, const PathDivergence& parting) {
+  const SourceBlocks* source = sites.SourceOf(parting.a);
+  return source != nullptr && std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
+           return block.kind == SourceBlock::Kind::kLoop && block.Holds(parting.a.line) &&
+                  block.Holds(parting.b.line);
+         });
+}
+
+// Whether the process, which is at `here`, goes round a loop that leads past the call: it has been
+// at `here` before, and has never made the call, which may be in the error path of one rank.
+bool GoesRoundWithout(const Analysis& analysis, uint32_t process, const Event& here,
+                      const Event& call) {
+  const PathDivergence parting = analysis.sites.ComparePaths(here.call_path, call.call_path);
+  if (parting.order <= 0 && !InOneLoop(analysis.sites, parting)) return false;
+  const std::vector<const Event*> timeline = analysis.Timeline(process);
+  const auto made = [&](const Event& one) {
+    return std::ranges::any_of(timeline, [&](const Event* event) {
+      return event->start_ns < here.start_ns && SameSite(analysis, *event, one);
+    });
+  };
+  return made(here) && !made(call);
+}
+
+int ComesNextBySource(const CallSites& sites, const Event& here, const Event& a, const Event& b) {
   const PathDivergence to_a = sites.ComparePaths(here.call_path, a.call_path);
   const PathDivergence to_b = sites.ComparePaths(here.call_path, b.call_path);
   if (!to_a.known || !to_b.known || !to_a.branch || !to_b.branch) return 0;
@@ -284,6 +309,14 @@ int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, 
   return ahead_a != ahead_b ? (ahead_a ? -1 : 1) : between.order;
 }
 
+}  // namespace
+
+int WhichComesNext(const Analysis& analysis, uint32_t process, const Event& here, const Event& a,
+                   const Event& b) {
+  const int next = ComesNextBySource(analysis.sites, here, a, b);
+  return next != 0 && GoesRoundWithout(analysis, process, here, next < 0 ? a : b) ? 0 : next;
+}
+
 std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode& node,
                                   const std::vector<uint32_t>& past) {
   std::vector<uint32_t> coming = RanksEntered(analysis, node);
@@ -295,7 +328,7 @@ std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode
   for (const uint32_t p : Without(node.missing, past)) {
     const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
     if (here == nullptr || Contains(coming, p)) continue;
-    if (WhichComesNext(analysis, *here, *call, *other) < 0) coming.push_back(p);
+    if (WhichComesNext(analysis, p, *here, *call, *other) < 0) coming.push_back(p);
   }
   return coming;
 }

@@ -42,9 +42,10 @@ std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode
 // Whether the process has made a message call at the call site of `call` before.
 bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call);
 
-// Which of two calls a process at `here` makes next, by the call paths and the source: negative for
-// `a`, positive for `b`, 0 if unknown.
-int WhichComesNext(const Analysis& analysis, const Event& here, const Event& a, const Event& b);
+// Which of two calls the process, which is at `here`, makes next, by the call paths, the source and
+// its earlier rounds: negative for `a`, positive for `b`, 0 if unknown.
+int WhichComesNext(const Analysis& analysis, uint32_t process, const Event& here, const Event& a,
+                   const Event& b);
 
 // The call that a process is in. If the process waits for a nonblocking collective: the call that
 // started the collective.

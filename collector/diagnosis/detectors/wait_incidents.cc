@@ -217,7 +217,7 @@ void CountThoseOnTheirWay(const Analysis& analysis, Incident* incident) {
   size_t deviating = incident->deviating.size();
   for (const uint32_t p : node->missing) {
     const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
-    const int next = here == nullptr ? 0 : WhichComesNext(analysis, *here, *ours, *theirs);
+    const int next = here == nullptr ? 0 : WhichComesNext(analysis, p, *here, *ours, *theirs);
     (next < 0 ? agreeing : deviating) += next != 0;
   }
   incident->tie = agreeing == deviating;

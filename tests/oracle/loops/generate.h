@@ -24,14 +24,14 @@ enum class Innocents { kFatal, kCounted };
   FAULT(None, "none", 0, 0, kFatal)                                        \
   FAULT(LeavesEarly, "a rank leaves a loop early", 93, 5, kCounted)        \
   FAULT(SeveralLeave, "several ranks leave a loop early", 89, 6, kCounted) \
-  FAULT(MostLeave, "most ranks leave a loop early", 19, 66, kCounted)      \
+  FAULT(MostLeave, "most ranks leave a loop by a break", 51, 38, kCounted) \
   FAULT(SkipsRound, "a rank skips the rest of a round", 92, 5, kFatal)     \
   FAULT(EmptyRank, "an empty rank returns early", 92, 6, kFatal)           \
   FAULT(Finalizes, "a rank finalizes in a loop", 93, 4, kFatal)            \
-  FAULT(ErrorPath, "a rank takes a collective error path", 87, 11, kFatal) \
-  FAULT(OneMore, "a rank makes a round too many", 94, 5, kFatal)           \
+  FAULT(ErrorPath, "a rank takes a collective error path", 91, 6, kFatal)  \
+  FAULT(MoreRounds, "a minority makes rounds too many", 94, 5, kFatal)     \
   FAULT(SomeRaise, "a minority raises, and goes on", 89, 4, kFatal)        \
-  FAULT(MostRaise, "a majority raises, and goes on", 36, 44, kCounted)     \
+  FAULT(MostRaise, "a majority raises, and goes on", 46, 40, kCounted)     \
   FAULT(GroupRaises, "a group raises, spare ranks wait", 65, 35, kFatal)   \
   FAULT(Chunk, "a further chunk of collectives", 97, 1, kFatal)            \
   FAULT(Destructor, "a destructor's barrier meets another", 89, 1, kFatal) \

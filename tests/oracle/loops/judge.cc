@@ -22,6 +22,7 @@ class Comparison {
   Judgement Run() {
     result_.report = Diagnose(seen_.trace);
     result_.ended = seen_.ended;
+    result_.sourced = !seen_.trace.sources.empty();
     for (int rank = 0; rank < machine_.program().ranks(); ++rank) {
       result_.stuck |= seen_.ended && machine_.Waits(seen_.state, rank);
     }
@@ -150,7 +151,7 @@ class Comparison {
       case FaultKind::kLeavesEarly:
       case FaultKind::kSeveralLeave:
       case FaultKind::kMostLeave:
-      case FaultKind::kOneMore:
+      case FaultKind::kMoreRounds:
       case FaultKind::kChunk:
         return finding.kind == VerdictKind::kUnevenIterations;
       case FaultKind::kSkipsRound:

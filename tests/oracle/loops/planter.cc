@@ -34,6 +34,7 @@ void Planter::Choose(const std::vector<int>& ranks, const std::vector<int>& all)
       number = 2 + Below(&random_, std::max((size - 1) / 2 - 1, 1));
       break;
     case FaultKind::kSomeRaise:
+    case FaultKind::kMoreRounds:
       number = 1 + Below(&random_, (size - 1) / 2);
       break;
     case FaultKind::kMostLeave:
@@ -61,7 +62,8 @@ void Planter::Choose(const std::vector<int>& ranks, const std::vector<int>& all)
                         std::back_inserter(planted_.other_side));
   }
   at_head_ = Chance(&random_, 50);
-  by_number_ = Chance(&random_, 40);
+  // A program in which most ranks make fewer rounds is a program in which a minority makes more.
+  by_number_ = !Is(FaultKind::kMostLeave) && Chance(&random_, 40);
 }
 
 bool Planter::Raises() const {
@@ -160,10 +162,9 @@ void Planter::AfterLoop(int rounds, Node* loop, int ranks) {
   switch (planted_.kind) {
     case FaultKind::kLeavesEarly:
     case FaultKind::kSeveralLeave:
-    case FaultKind::kMostLeave:
       if (by_number_) more = -1 - Below(&random_, std::max(rounds / 2, 1));
       break;
-    case FaultKind::kOneMore:
+    case FaultKind::kMoreRounds:
       more = 1 + Below(&random_, 2);
       break;
     case FaultKind::kChunk:
