@@ -43,7 +43,7 @@ struct Mpi {
   using FaultKind = oracle::FaultKind;
   static constexpr std::span<const FaultInfo> kFaults = oracle::kFaults;
   static constexpr bool kNeverInconclusive = true;
-  static constexpr bool kCountsInnocents = false;
+  static constexpr bool kHasSources = false;
   static std::string Smaller(const Generated& generated) { return Shrink(generated); }
 };
 

@@ -30,7 +30,6 @@ void Tally::Add(const Judgement& judgement) {
   by_luck += judgement.by_luck;
   luck_said += judgement.by_luck && judgement.luck_said;
   may_go_on += judgement.may_go_on;
-  innocent_proven += judgement.innocent_proven;
   bounded += judgement.bounded;
   unsafe += judgement.unsafe;
   unsafe_said += judgement.unsafe && judgement.unsafe_said;

@@ -42,10 +42,9 @@ struct Judgement {
   bool proven = false;   // a finding calls the hang proven
   bool by_luck = false;  // stuck, but not if every send were buffered
   bool luck_said = false;
-  bool may_go_on = false;        // proven, but some rank that it calls waiting may continue
-  bool innocent_proven = false;  // a finding whose kind is proven names a rank that is no culprit
-  bool bounded = false;          // too many states for a decision
-  bool unsafe = false;           // completed, but not if no send were buffered
+  bool may_go_on = false;  // proven, but some rank that it calls waiting may continue
+  bool bounded = false;    // too many states for a decision
+  bool unsafe = false;     // completed, but not if no send were buffered
   bool unsafe_said = false;
   // It may be too early for a verdict, or a thread may still act, so no hit is required.
   bool open = false;
@@ -69,7 +68,6 @@ struct Tally {  // contains only counts, as Add() requires
   uint64_t bounded = 0;
   uint64_t unsafe = 0;
   uint64_t unsafe_said = 0;
-  uint64_t innocent_proven = 0;
   uint64_t violations = 0;
   uint64_t hits[kHits] = {};          // of the stuck traces
   uint64_t sourced_hits[kHits] = {};  // of the stuck traces with a source

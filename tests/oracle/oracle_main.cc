@@ -104,9 +104,9 @@ void PrintKinds(const Sample& sample) {
 template <typename Family>
 void PrintNamed(const Sample& sample) {
   fmt::print(
-      "\n| planted | stuck | proven | likely | suspected | missed | innocent proven "
+      "\n| planted | stuck | proven | likely | suspected | missed "
       "| with source | exact or tie | wrong |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
+      "|---|---|---|---|---|---|---|---|---|\n");
   const auto row = [](std::string_view name, const Tally& tally) {
     fmt::print("| {} | {} ", name, tally.stuck);
     for (const auto& named : tally.named) {
@@ -117,8 +117,7 @@ void PrintNamed(const Sample& sample) {
     const auto hits = [&tally](Hit hit) { return tally.hits[static_cast<size_t>(hit)]; };
     const auto sourced = [&tally](Hit hit) { return tally.sourced_hits[static_cast<size_t>(hit)]; };
     fmt::print(
-        "| {} | {} | {} | {} | {} |\n", hits(Hit::kMissed) + hits(Hit::kInconclusive),
-        tally.innocent_proven,
+        "| {} | {} | {} | {} |\n", hits(Hit::kMissed) + hits(Hit::kInconclusive),
         std::accumulate(std::begin(tally.sourced_hits), std::end(tally.sourced_hits), uint64_t{0}),
         sourced(Hit::kExact) + sourced(Hit::kTie), sourced(Hit::kWrong));
   };
@@ -178,7 +177,7 @@ int Many(const Options& options) {
   }
   PrintRow("all", all);
   PrintKinds<Family>(sample);
-  if (Family::kCountsInnocents) PrintNamed<Family>(sample);
+  if (Family::kHasSources) PrintNamed<Family>(sample);
   fmt::print(
       "\n{} traces, seed {}: {} stuck ({:.0f}%), besides {} of which it may be too early, {} by "
       "luck of no buffer (said in {}), {} "

@@ -92,18 +92,33 @@ bool WorkedBefore(const Case& of) {
   });
 }
 
-// One of two neighbors in the ring is in a loop that does not contain the other's place: the other
-// may have left the loop.
-bool MayHaveLeftALoop(const Case& of) {
+// One of two neighbors in the ring is in code that does not contain the other's place: the other
+// may have left that code. Without sources, the two functions that the ranks are in may be called
+// one after the other.
+bool MayHaveLeft(const Case& of) {
+  const CallSites& sites = of.analysis.sites;
   const std::vector<uint32_t>& ring = of.incident.deviating;
   for (size_t i = 0; i < ring.size(); ++i) {
     const Event* a = of.analysis.CurrentEvent(ring[i]);
     const Event* b = of.analysis.CurrentEvent(ring[(i + 1) % ring.size()]);
     if (a == nullptr || b == nullptr) continue;
-    const PathDivergence parting = of.analysis.sites.ComparePaths(a->call_path, b->call_path);
+    const PathDivergence parting = sites.ComparePaths(a->call_path, b->call_path);
     if (!parting.loops_a.empty() || !parting.loops_b.empty()) return true;
+    const bool apart = parting.branch && !parting.a_innermost && !parting.b_innermost;
+    if (apart && !(parting.sources_a && parting.sources_b)) return true;
+    if (sites.FindExit(a->call_path, b->call_path) || sites.FindExit(b->call_path, a->call_path)) {
+      return true;
+    }
   }
   return false;
+}
+
+// The sides called from two places that are not known to be arms of one branch. One of them may
+// have skipped the other's call.
+bool CallsFromTwoPlaces(const Case& of) {
+  const PathDivergence& parting = of.divergence.path_divergence;
+  return of.incident.what == Incident::What::kCalls && parting.known && parting.branch &&
+         !parting.arms;
 }
 
 bool MayRestOnLostOrder(const Case& of) {
@@ -146,7 +161,11 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, WorkedBefore, Certainty::kLikely},
-    {VerdictKind::kP2pDeadlock, MayHaveLeftALoop, Certainty::kLikely},
+    {VerdictKind::kP2pDeadlock, MayHaveLeft, Certainty::kLikely},
+    {VerdictKind::kRootMismatch, CallsFromTwoPlaces, Certainty::kLikely},
+    {VerdictKind::kOpMismatch, CallsFromTwoPlaces, Certainty::kLikely},
+    {VerdictKind::kDatatypeMismatch, CallsFromTwoPlaces, Certainty::kLikely},
+    {VerdictKind::kCountMismatch, CallsFromTwoPlaces, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},

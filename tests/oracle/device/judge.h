@@ -30,7 +30,7 @@ struct Devices {
   using FaultKind = device::FaultKind;
   static constexpr std::span<const FaultInfo> kFaults = device::kFaults;
   static constexpr bool kNeverInconclusive = false;
-  static constexpr bool kCountsInnocents = false;
+  static constexpr bool kHasSources = false;
   static std::string Smaller(const Generated&) { return ""; }
 };
 

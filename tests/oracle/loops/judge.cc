@@ -137,11 +137,7 @@ class Comparison {
     const bool innocent = std::any_of(
         finding.culprits.begin(), finding.culprits.end(),
         [this](int rank) { return !Has(planted_.ranks, rank) && !Has(planted_.partners, rank); });
-    if (!innocent) return;
-    result_.innocent_proven = true;
-    if (kInnocents[static_cast<size_t>(planted_.kind)] == Innocents::kFatal) {
-      Violation(finding, "proven, and an innocent rank is named");
-    }
+    if (innocent) Violation(finding, "proven, and an innocent rank is named");
   }
 
   // Returns whether the planted fault has a kind of verdict.

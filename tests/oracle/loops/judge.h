@@ -24,8 +24,7 @@ namespace rollcall::oracle::loops {
 //    any more, there is a finding.
 //  - Only ranks that stay outside MPI are called stalled, nobody is called dead, and the network is
 //    well.
-//  - A finding whose kind is proven names no rank but culprits and their partners. For kinds with
-//    Innocents::kCounted, the traces that break this are counted.
+//  - A finding whose kind is proven names no rank but culprits and their partners.
 Judgement Judge(const Generated& generated, const Machine& machine, const Observation& seen);
 
 // The family of these programs for case.h.
@@ -36,7 +35,7 @@ struct Loops {
   using FaultKind = loops::FaultKind;
   static constexpr std::span<const FaultInfo> kFaults = loops::kFaults;
   static constexpr bool kNeverInconclusive = false;
-  static constexpr bool kCountsInnocents = true;
+  static constexpr bool kHasSources = true;
   static std::string Smaller(const Generated&) { return ""; }
 };
 
