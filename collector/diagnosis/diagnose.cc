@@ -198,7 +198,8 @@ bool HasNotArrived(const Analysis& analysis, const std::vector<uint32_t>& late,
 void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* incidents) {
   using What = Incident::What;
   const auto explains = [&](const Incident& cause, const Incident& transport) {
-    if (!cause.hangs || cause.what == What::kAllArrived || cause.what == What::kAbsent) {
+    if (!cause.hangs || cause.what == What::kAllArrived || cause.what == What::kAbsent ||
+        cause.what == What::kLost) {
       return false;
     }
     const std::vector<uint32_t>& ranks = transport.agreeing;
@@ -211,7 +212,8 @@ void DropExplainedTransport(const Analysis& analysis, std::vector<Incident>* inc
   // The incidents to drop are selected before any is dropped.
   std::vector<Incident> kept;
   for (const Incident& incident : *incidents) {
-    const bool drop = incident.what == What::kAllArrived && incident.agreeing_event != nullptr &&
+    const bool arrived = incident.what == What::kAllArrived || incident.what == What::kLost;
+    const bool drop = arrived && incident.agreeing_event != nullptr &&
                       std::ranges::any_of(
                           *incidents, [&](const auto& cause) { return explains(cause, incident); });
     if (!drop) kept.push_back(incident);

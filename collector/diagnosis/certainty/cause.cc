@@ -92,25 +92,32 @@ bool WorkedBefore(const Case& of) {
   });
 }
 
-// One of two neighbors in the ring is in code that does not contain the other's place: the other
-// may have left that code. Without sources, the two functions that the ranks are in may be called
-// one after the other.
-bool MayHaveLeft(const Case& of) {
-  const CallSites& sites = of.analysis.sites;
+// Whether one of two ranks that are in these calls may have left the code in which the other is.
+// Without sources, the two functions that the ranks are in may be called one after the other.
+bool MayHaveLeft(const CallSites& sites, const Event& a, const Event& b) {
+  const PathDivergence parting = sites.ComparePaths(a.call_path, b.call_path);
+  const bool apart = parting.branch && !parting.a_innermost && !parting.b_innermost;
+  return !parting.loops_a.empty() || !parting.loops_b.empty() ||
+         (apart && !(parting.sources_a && parting.sources_b)) ||
+         sites.FindExit(a.call_path, b.call_path) || sites.FindExit(b.call_path, a.call_path);
+}
+
+bool OneMayHaveLeft(const Case& of) {
   const std::vector<uint32_t>& ring = of.incident.deviating;
   for (size_t i = 0; i < ring.size(); ++i) {
     const Event* a = of.analysis.CurrentEvent(ring[i]);
     const Event* b = of.analysis.CurrentEvent(ring[(i + 1) % ring.size()]);
-    if (a == nullptr || b == nullptr) continue;
-    const PathDivergence parting = sites.ComparePaths(a->call_path, b->call_path);
-    if (!parting.loops_a.empty() || !parting.loops_b.empty()) return true;
-    const bool apart = parting.branch && !parting.a_innermost && !parting.b_innermost;
-    if (apart && !(parting.sources_a && parting.sources_b)) return true;
-    if (sites.FindExit(a->call_path, b->call_path) || sites.FindExit(b->call_path, a->call_path)) {
-      return true;
-    }
+    if (a != nullptr && b != nullptr && MayHaveLeft(of.analysis.sites, *a, *b)) return true;
   }
   return false;
+}
+
+// The message was sent by other code than that of the receive, which may not be meant for it.
+bool MayBeOfOtherCode(const Case& of) {
+  if (of.incident.what != Incident::What::kStray) return false;
+  const StrayDetails& stray = of.incident.Of<StrayDetails>();
+  return stray.send.event != nullptr && stray.receive.event != nullptr &&
+         MayHaveLeft(of.analysis.sites, *stray.send.event, *stray.receive.event);
 }
 
 // The sides called from two places that are not known to be arms of one branch. One of them may
@@ -161,13 +168,14 @@ constexpr Limit kLimits[] = {
     {VerdictKind::kOrderInversion, IsAConclusion, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, HasCollective, Certainty::kLikely},
     {VerdictKind::kP2pDeadlock, WorkedBefore, Certainty::kLikely},
-    {VerdictKind::kP2pDeadlock, MayHaveLeft, Certainty::kLikely},
+    {VerdictKind::kP2pDeadlock, OneMayHaveLeft, Certainty::kLikely},
     {VerdictKind::kRootMismatch, CallsFromTwoPlaces, Certainty::kLikely},
     {VerdictKind::kOpMismatch, CallsFromTwoPlaces, Certainty::kLikely},
     {VerdictKind::kDatatypeMismatch, CallsFromTwoPlaces, Certainty::kLikely},
     {VerdictKind::kCountMismatch, CallsFromTwoPlaces, Certainty::kLikely},
     {kAnyKind, ComparesRounds, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, ChoosesAnEnd, Certainty::kLikely},
+    {VerdictKind::kP2pUnmatched, MayBeOfOtherCode, Certainty::kLikely},
     {VerdictKind::kP2pUnmatched, MayBeThePeer, Certainty::kLikely},
     {VerdictKind::kUncaughtException, RaisedInLog, Certainty::kLikely},
     {kAnyKind, RestsOnPlaces, Certainty::kSuspected},

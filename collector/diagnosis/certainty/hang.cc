@@ -272,6 +272,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kAllArrived, Always, kSuspected},
     {What::kAbsent, WasStartedHere, kLikely},
     {What::kAbsent, Always, Certainty::kInconclusive},
+    {What::kLost, Always, Certainty::kInconclusive},
     {What::kWindow, Always, kSuspected},
     {What::kJoined, Always, kSuspected},
     {What::kCancelled, Always, kLikely},

@@ -484,13 +484,16 @@ class RoundFinder {
 
   // Whether the awaited process has answered such a wait before. Before the first message, the two
   // ranks may only have begun in different orders, or have no message for each other. Then several
-  // ranks must wait in this call, some of them for each other, as in an exchange that all ranks
-  // make.
+  // ranks must wait in this call, and some of them for each other, as in an exchange that all ranks
+  // make, or the source must show how the awaited process left the code around the call.
   bool IsRepeated(const Circle& circle, const Unanswered& wait) const {
     if (Before(wait) != 0 && IsInALoop(wait.waiter)) return true;
     const Event* waiting = analysis_.CurrentEvent(wait.waiter);
     const Event* stands = analysis_.CurrentEvent(wait.awaited);
-    if (waiting == nullptr || stands == nullptr || !circle.chained) return false;
+    if (waiting == nullptr || stands == nullptr) return false;
+    if (!circle.chained && !analysis_.sites.FindExit(waiting->call_path, stands->call_path)) {
+      return false;
+    }
     // The awaited process has made the call with another peer.
     if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
     const auto here = std::ranges::count_if(

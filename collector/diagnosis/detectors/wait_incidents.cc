@@ -435,7 +435,14 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
       if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);
     }
     if (incident.agreeing.empty()) continue;
-    incident.what = node.absent.empty() ? What::kAllArrived : What::kAbsent;
+    for (const MemberHistory& history : members) {
+      const bool lost = history.entered >= node.sequence && history.At(node.sequence) == nullptr;
+      if (node.start == 0 && lost) incident.deviating.push_back(history.process);
+    }
+    incident.tie = !incident.deviating.empty();
+    incident.what = !node.absent.empty() ? What::kAbsent
+                    : incident.tie       ? What::kLost
+                                         : What::kAllArrived;
     incident.communicator = node.communicator;
     incident.sequence = node.sequence;
     incident.start = node.start;

@@ -10,8 +10,29 @@
 
 namespace rollcall {
 
+namespace {
+
+// A ring has overwritten the record of the call.
+Finding JudgeLost(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
+  const std::string lost = RanksPhrase(analysis.RanksOf(incident.deviating));
+  const std::vector<int32_t> waiting = analysis.RanksOf(incident.agreeing);
+  finding.title = fmt::format("{} {} in {}; the record of the call of {} is overwritten",
+                              RanksPhrase(waiting), Verb(waiting, "waits", "wait"),
+                              NumberedCall(analysis, incident, finding.operation), lost);
+  finding.why = fmt::format(
+      "every rank has made a call with this number. Whether the call of {} matches is not known",
+      lost);
+  finding.fix =
+      "run the job again with larger rings (ROLLCALL_RING_KIB), so that the call stays recorded";
+  return finding;
+}
+
+}  // namespace
+
 std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Incident& incident,
                                          const Divergence&) {
+  if (incident.what == Incident::What::kLost) return JudgeLost(analysis, incident);
   if (incident.what != Incident::What::kAbsent) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   finding.culprits.clear();
