@@ -78,10 +78,9 @@ int RunAnalyze(int argc, char** argv) {
 
   flight_recorder::RankPattern pattern;
   if (!rank_pattern.empty()) {
-    std::string error;
-    const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern, &error);
+    const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern);
     if (!parsed) {
-      PrintLine(fmt::format("--rank-pattern: {}", error));
+      PrintLine(fmt::format("--rank-pattern: {}", parsed.error()));
       return kUsage;
     }
     pattern = *parsed;

@@ -146,9 +146,7 @@ class AttachCommand {
       for (const FoundJob& job : found_.jobs) jobs.push_back(&job);
     } else {
       RaiseFileLimit();  // each core and each module needs a descriptor
-      std::string error;
-      cores_ = attach::FindCores(core_directory_, &error);
-      if (!error.empty()) PrintLine(error);
+      cores_ = attach::FindCores(core_directory_);
       for (const attach::CoreJob& job : cores_.jobs) jobs.push_back(&job.job);
     }
     if (list_ && !jobs.empty()) {

@@ -26,6 +26,7 @@
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/model/signal_name.h"
@@ -77,9 +78,8 @@ class Check {
         job_(options_.watch) {}
 
   int Main() {
-    std::string problem;
     const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
-    bool runs = job_.SetUp(
+    Result<> runs = job_.SetUp(
         {.on_report = see,
          .on_update = see,
          .on_due =
@@ -89,13 +89,12 @@ class Check {
              },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
          .on_time_up = [this] { unrecorded_->Look(); },
-         .evidence = bundle_.ForMonitor()},
-        &problem);
+         .evidence = bundle_.ForMonitor()});
     bool no_room = false;
     const auto begin = std::chrono::steady_clock::now();
-    runs = runs && job_.Start(&no_room, &problem);
+    if (runs) runs = job_.Start(&no_room);
     if (!runs) {
-      PrintLine(problem);
+      PrintLine(runs.error());
       return kUsage;
     }
     unrecorded_.emplace(Unrecorded());
@@ -305,11 +304,12 @@ int RunCheck(int argc, char** argv) {
       "without a finding.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   Policy policy;
-  std::string problem;
-  if (!ParseFailOn(options.fail_on, &policy.fail_on, &problem)) {
-    PrintLine("--fail-on: " + problem);
+  const Result<std::set<VerdictKind>> fail_on = ParseFailOn(options.fail_on);
+  if (!fail_on) {
+    PrintLine("--fail-on: " + fail_on.error());
     return kUsage;
   }
+  policy.fail_on = *fail_on;
   if (!options.baseline.empty() && !ReadBaseline(options.baseline, &policy.baseline)) return kUsage;
   return Check(std::move(options), std::move(policy)).Main();
 }

@@ -37,18 +37,15 @@ namespace {
 // Null, after a line on stderr, if the address cannot be bound.
 std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
                                            const service::Metrics& metrics) {
-  std::string problem;
-  auto server = http::Serve(address,
-                            {{.path = "/metrics",
-                              .type = "text/plain; version=0.0.4; charset=utf-8",
-                              .text = [&metrics] { return metrics.Text(); }}},
-                            &problem);
-  if (server == nullptr) {
-    PrintLine(fmt::format("collector: --metrics: {}", problem));
-  } else {
-    PrintLine(fmt::format("metrics: http://{}/metrics", ReplacePort(address, server->port())));
+  auto server = http::Serve(address, {{.path = "/metrics",
+                                       .type = "text/plain; version=0.0.4; charset=utf-8",
+                                       .text = [&metrics] { return metrics.Text(); }}});
+  if (!server) {
+    PrintLine(fmt::format("collector: --metrics: {}", server.error()));
+    return nullptr;
   }
-  return server;
+  PrintLine(fmt::format("metrics: http://{}/metrics", ReplacePort(address, (*server)->port())));
+  return std::move(*server);
 }
 
 // A diagnosis of a large job allocates gigabytes, on a thread other than the main one. For such a
@@ -169,18 +166,17 @@ int RunCollector(int argc, char** argv) {
        .on_note = [](const std::string& note) { PrintLine(note); },
        .on_pass = service::PassPrinter(options.verbose),
        .metrics = options.metrics.empty() ? nullptr : &metrics});
-  std::string problem;
   std::unique_ptr<http::Server> metrics_server;
   if (!options.metrics.empty() && !(metrics_server = ServeMetrics(options.metrics, metrics))) {
     return kUsage;
   }
-  const auto server = service::Serve(listen, token, &monitor, &problem, {}, monitor.watchers());
-  if (server == nullptr) {
-    PrintLine(fmt::format("collector: {}", problem));
+  const auto server = service::Serve(listen, token, &monitor, {}, monitor.watchers());
+  if (!server) {
+    PrintLine(fmt::format("collector: {}", server.error()));
     return kUsage;
   }
   // For scripts: the address for agents, and the token if it was generated here.
-  fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, server->port()));
+  fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, (*server)->port()));
   if (given.empty()) fmt::print("{}={}\n", env::kToken, token);
   fflush(stdout);
   int number = 0;
@@ -190,7 +186,7 @@ int RunCollector(int argc, char** argv) {
     output.Print(final.trace, final.report, /*job_ended=*/true);
     bundle.Write(final.report, final.evidence);
   }
-  server->ShutDownAgents(/*keep=*/true);
+  (*server)->ShutDownAgents(/*keep=*/true);
   return final.any_findings ? kFindings : kNothingFound;
 }
 

@@ -23,6 +23,7 @@
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/argument_vector.h"
+#include "collector/base/result.h"
 #include "collector/launch/job_environment.h"
 #include "collector/launch/run_root.h"
 #include "collector/live/live_stack.h"
@@ -151,16 +152,15 @@ void CheckSharedMemory(Checklist* list) {
 }
 
 void CheckRunRoot(Checklist* list) {
-  std::string why;
-  const std::string root = RunRoot::UsablePath(kSharedMemory, &why);
-  std::string problem;
-  RunDirectory run = RunRoot::Create(root, &problem);
-  if (!run.valid()) {
-    list->Add(Outcome::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
+  const auto [root, why] = RunRoot::UsablePath(kSharedMemory);
+  Result<RunDirectory> run = RunRoot::Create(root);
+  if (!run) {
+    list->Add(Outcome::kFail, run.error(),
+              fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
     return;
   }
-  const std::string path = run.path();
-  run = {};
+  const std::string path = run->path();
+  *run = {};
   RunRoot::Remove(path);
   if (why.empty()) {
     list->Add(Outcome::kOk, fmt::format("run directories: {}", root));

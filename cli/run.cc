@@ -17,6 +17,7 @@
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 namespace {
@@ -48,8 +49,7 @@ class Run {
         job_(options_.watch) {}
 
   int Main() {
-    std::string problem;
-    bool runs =
+    Result<> runs =
         job_.SetUp({.on_report =
                         [this](const Trace& trace, const Report& report) {
                           output_.Print(trace, report, /*job_ended=*/false);
@@ -64,14 +64,11 @@ class Run {
                           if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
                           if (withdrawal.all) bundle_.Discard();
                         },
-                    .evidence = bundle_.ForMonitor()},
-                   &problem);
+                    .evidence = bundle_.ForMonitor()});
     bool bare = !runs;
-    if (runs && !job_.Start(&bare, &problem)) {
-      runs = false;
-      if (!bare) PrintLine(problem);
-    }
-    if (bare) job_.RunBare(problem);
+    if (runs) runs = job_.Start(&bare);
+    if (bare) job_.RunBare(runs.error());
+    if (!runs && !bare) PrintLine(runs.error());
     if (!runs) return kUsage;
     unrecorded_.emplace(Unrecorded());
     WatchedJob::End end = job_.Wait();

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -94,8 +92,8 @@ Agent::Agent(AgentOptions options, Transport* transport)
         "no inotify instance is free (fs.inotify.max_user_instances): the end of a process that is "
         "shorter than the time between two samples is not seen");
   }
-  std::string problem;
-  if (!socket_.Listen(options_.run_directory, &problem)) problems_.push_back(problem);
+  const Result<> listens = socket_.Listen(options_.run_directory);
+  if (!listens) problems_.push_back(listens.error());
 }
 
 void Agent::Wake() {
@@ -332,10 +330,9 @@ bool Agent::EndedInterrupted(const Process& process) const {
 // same directory. All of them are trusted equally.
 void Agent::ReadJournalLines() {
   rpc::AgentMessage message;
-  std::string error;
   for (const std::string& line : journal_.ReadNew()) {
-    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
-    if (event.has_value() && std::holds_alternative<journal::ProcessEnded>(*event)) {
+    const Result<JournalEvent> event = ParseJournalLine(line);
+    if (event && std::holds_alternative<journal::ProcessEnded>(*event)) {
       const auto& ended = std::get<journal::ProcessEnded>(*event);
       for (const auto& process : processes_) {
         const journal::ProcessName name = NameOf(*process);
@@ -460,11 +457,10 @@ void Agent::Journal(const JournalEvent& event) {
 }
 
 void Agent::Append(const JournalEvent& event) {
-  if (!journal_writer_.has_value()) {
-    std::string error;
-    journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile, &error);
+  if (!journal_writer_) {
+    journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile);
   }
-  if (journal_writer_.has_value() && journal_writer_->Append(event)) return;
+  if (journal_writer_ && journal_writer_->Append(event)) return;
   if (transport_ == nullptr || connection_ == 0) return;
   rpc::AgentMessage message;
   message.mutable_journal()->set_lines(FormatJournalLine(event));

@@ -28,6 +28,7 @@
 #include "collector/agent/transport.h"
 #include "collector/base/file.h"
 #include "collector/base/process_table.h"
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 #include "collector/live/process_watch.h"
 #include "collector/model/trace.h"
@@ -220,7 +221,7 @@ class Agent {
   const UniqueFd inotify_fd_;
   AgentSocket socket_;
   JournalTail journal_;
-  std::optional<JournalWriter> journal_writer_;
+  Result<JournalWriter> journal_writer_ = Error{};
   RequestWorker request_worker_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;

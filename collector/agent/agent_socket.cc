@@ -83,28 +83,24 @@ AgentSocket::~AgentSocket() {
   }
 }
 
-bool AgentSocket::Listen(const std::string& run_directory, std::string* problem) {
+Result<> AgentSocket::Listen(const std::string& run_directory) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path_ = run_directory + "/" + kAgentSocket;
   if (path_.size() >= sizeof(address.sun_path)) {
-    *problem = fmt::format("{} is too long for a socket's name", path_);
-    return false;
+    return Error{fmt::format("{} is too long for a socket's name", path_)};
   }
   // The caller holds the agent's lock, so an earlier listener has ended.
   unlink(path_.c_str());
   memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   fd_ = ListenAt(address, path_.size() + 1);
-  if (fd_ < 0) {
-    *problem = fmt::format("cannot listen on {}: {}", path_, strerror(errno));
-    return false;
-  }
+  if (fd_ < 0) return Error{fmt::format("cannot listen on {}: {}", path_, strerror(errno))};
   if (path_.size() + 1 < sizeof(address.sun_path)) {
     address.sun_path[0] = '\0';
     memcpy(address.sun_path + 1, path_.data(), path_.size());
     abstract_fd_ = ListenAt(address, path_.size() + 1);
   }
-  return true;
+  return {};
 }
 
 std::vector<int> AgentSocket::fds() const {

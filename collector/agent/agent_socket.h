@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/result.h"
+
 namespace rollcall::agent {
 
 // Received over the socket: a ring, or the reason why a process has none.
@@ -33,9 +35,8 @@ class AgentSocket {
   AgentSocket& operator=(const AgentSocket&) = delete;
 
   // Listens in `run_directory`, replacing a socket that an earlier agent left, and on the same name
-  // in the abstract namespace. If it cannot listen in `run_directory`, returns false and sets
-  // `problem`; the agent then continues without a socket.
-  bool Listen(const std::string& run_directory, std::string* problem);
+  // in the abstract namespace. On an error the agent continues without a socket.
+  Result<> Listen(const std::string& run_directory);
 
   // Descriptors that are readable when Accept() has something to do.
   std::vector<int> fds() const;

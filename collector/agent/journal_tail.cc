@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 #include "proto/run_directory.h"
 
@@ -52,8 +52,7 @@ std::vector<std::string> JournalTail::ReadNew() {
 bool SawProcesses(const std::string& run_directory) {
   const std::vector<std::string> lines = JournalTail(run_directory).ReadNew();
   return std::ranges::any_of(lines, [](const std::string& line) {
-    std::string error;
-    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    const Result<JournalEvent> event = ParseJournalLine(line);
     return event && std::holds_alternative<journal::ProcessSeen>(*event);
   });
 }

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "collector/agent/live_stacks.h"
 #include "collector/base/clock.h"
+#include "collector/base/result.h"
 #include "collector/collect/environment.h"
 #include "collector/import/journal.h"
 #include "collector/rpc/frames.h"
@@ -75,19 +74,17 @@ void RequestWorker::Submit(uint64_t connection, const rpc::SymbolRequest& reques
 void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
                            const StackTarget& target) {
   Enqueue([this, connection, number = request.request(), target] {
-    std::string error;
-    std::optional<JournalWriter> journal =
-        JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
+    Result<JournalWriter> journal = JournalWriter::Open(run_directory_ + "/" + kJournalFile);
     LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here,
                                    target.wait_only, &symbolizer_);
     const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
     const int64_t now_ns = Now(CLOCK_REALTIME);
     for (LiveStack& stack : look.stacks) {
-      if (!journal.has_value() || target.wait_only) break;
+      if (!journal || target.wait_only) break;
       journal->Append(
           journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
     }
-    if (journal.has_value() && !look.stacks.empty()) {
+    if (journal && !look.stacks.empty()) {
       journal->Append(journal::OutsideWaitSeen{.process = name,
                                                .activity = target.activity,
                                                .wait = look.outside_wait,

@@ -169,11 +169,11 @@ void AggregatingTransport::Run() {
 
 std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   const std::string own = OwnAddress(address_);
-  std::string problem;
   if (own.empty()) return nullptr;
   // One unread message per agent: a node has no memory to spare for the rings of others.
-  auto server = service::Serve(own + ":0", token_, this, &problem,
-                               {.max_message_bytes = kMaxAgentBytes, .max_unread = 1});
+  auto server = service::Serve(own + ":0", token_, this,
+                               {.max_message_bytes = kMaxAgentBytes, .max_unread = 1})
+                    .value_or(nullptr);
   if (server != nullptr) served_at_ = own + ":" + std::to_string(server->port());
   return server;
 }

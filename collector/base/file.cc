@@ -34,38 +34,22 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
-UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
-                         std::string* error) {
+Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes) {
   // A path from a record may contain a NUL, where open(2) would cut it: another file's name.
-  if (path.empty() || path.find('\0') != std::string::npos) {
-    *error = "is not a file name";
-    return UniqueFd();
-  }
+  if (path.empty() || path.find('\0') != std::string::npos) return Error{"is not a file name"};
   // Opening a device can have effects (a tape rewinds): check the type before and after open(2).
   struct stat st;
   if (stat(path.c_str(), &st) != 0) {
-    *error = errno == ENOENT ? "is not on this machine" : std::strerror(errno);
-    return UniqueFd();
+    return Error{errno == ENOENT ? "is not on this machine" : std::strerror(errno)};
   }
-  if (!S_ISREG(st.st_mode)) {
-    *error = KindName(st.st_mode);
-    return UniqueFd();
-  }
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd || fstat(fd.get(), &st) != 0) {
-    *error = std::strerror(errno);
-    return UniqueFd();
-  }
-  if (!S_ISREG(st.st_mode)) {
-    *error = KindName(st.st_mode);
-    return UniqueFd();
-  }
-  *stamp = StampOf(st);
-  if (stamp->size > max_bytes) {
-    *error = "is too large to read";
-    return UniqueFd();
-  }
-  return fd;
+  if (!S_ISREG(st.st_mode)) return Error{KindName(st.st_mode)};
+  RegularFile file;
+  file.fd = UniqueFd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.fd || fstat(file.fd.get(), &st) != 0) return Error{std::strerror(errno)};
+  if (!S_ISREG(st.st_mode)) return Error{KindName(st.st_mode)};
+  file.stamp = StampOf(st);
+  if (file.stamp.size > max_bytes) return Error{"is too large to read"};
+  return file;
 }
 
 uint64_t RaiseFileLimit() {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/base/result.h"
+
 namespace rollcall {
 
 // Owns a file descriptor.
@@ -45,12 +47,14 @@ struct FileStamp {
 };
 FileStamp StampOf(const struct stat& st);
 
-// Opens `path` read-only if it is a regular file of at most `max_bytes`. Never blocks because of
-// the kind of file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals). A dead network file
-// system can still block. On failure the result is empty, and `*error` contains the reason without
-// the path.
-UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
-                         std::string* error);
+struct RegularFile {
+  UniqueFd fd;  // read-only
+  FileStamp stamp;
+};
+// Opens `path` if it is a regular file of at most `max_bytes`. Never blocks because of the kind of
+// file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals). A dead network file system can
+// still block. The error does not contain the path.
+Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes);
 
 // Raises the limit of descriptors to the hard limit, because each connection takes a descriptor and
 // 1,024 are the usual limit. Returns the previous limit. Programs started from this process inherit

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "collector/base/result.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -71,8 +72,8 @@ std::vector<Mapping> RingsOf(std::string_view maps) {
 
 // Opens the file that the process maps. The links of descriptors can be followed by the same user.
 // The links of map_files can be followed with a privilege only.
-UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping& mapping,
-              std::string* error) {
+Result<UniqueFd> Open(const ProcSource& proc, const std::string& process, const Mapping& mapping) {
+  Error error{"it is not mapped any more"};
   std::vector<std::string> links;
   std::vector<int> numbers;
   proc.ListNumbers(process + "/fd", &numbers);
@@ -84,13 +85,16 @@ UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping&
   }
   links.push_back(proc.root() + process + "/map_files/" + mapping.range);
   for (const std::string& link : links) {
-    FileStamp stamp;
-    UniqueFd fd = OpenRegularFile(link, kMaxRingBytes, &stamp, error);
+    Result<RegularFile> file = OpenRegularFile(link, kMaxRingBytes);
+    if (!file) {
+      error.text = file.error();
+      continue;
+    }
     // By now, the pid may belong to another process, or the descriptor to another file.
-    if (fd && stamp.device == mapping.device && stamp.inode == mapping.inode) return fd;
+    const FileStamp& stamp = file->stamp;
+    if (stamp.device == mapping.device && stamp.inode == mapping.inode) return std::move(file->fd);
   }
-  if (error->empty()) *error = "it is not mapped any more";
-  return UniqueFd();
+  return error;
 }
 
 }  // namespace
@@ -120,10 +124,11 @@ MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc) {
       const std::pair file(mapping.device, mapping.inode);
       if (opened.contains(file)) continue;  // inherited by a child, or mapped in parts
       MemoryRing ring = {.path = mapping.path, .pid = pid, .fd = {}, .error = {}};
-      ring.fd = Open(proc, process, mapping, &ring.error);
-      if (ring.fd) {
+      Result<UniqueFd> fd = Open(proc, process, mapping);
+      ring.error = fd.error();
+      if (fd) {
+        ring.fd = std::move(*fd);
         opened.insert(file);
-        ring.error.clear();
       }
       found.rings.push_back(std::move(ring));
     }

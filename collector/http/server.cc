@@ -90,23 +90,20 @@ class EventServer : public Server {
 
 }  // namespace
 
-std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
-                              std::string* problem) {
+Result<std::unique_ptr<Server>> Serve(const std::string& address, const std::vector<Page>& pages) {
   const Address parts = SplitAddress(address);
   uint16_t port = 0;
   const char* begin = parts.port.data();
   const char* end = begin + parts.port.size();
   const auto [last, error] = std::from_chars(begin, end, port);
   if (parts.host.empty() || error != std::errc() || last != end) {
-    *problem = fmt::format("'{}' is not HOST:PORT", address);
-    return nullptr;
+    return Error{fmt::format("'{}' is not HOST:PORT", address)};
   }
   auto server = std::make_unique<EventServer>(pages);
   if (!server->Start(parts.host, port)) {
-    *problem = fmt::format("cannot listen on {}", address);
-    return nullptr;
+    return Error{fmt::format("cannot listen on {}", address)};
   }
-  return server;
+  return std::unique_ptr<Server>(std::move(server));
 }
 
 }  // namespace rollcall::http

@@ -346,8 +346,7 @@ Problem ProblemOf(const journal::Absent& absent) {
           absent.host};
 }
 
-std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string* error) {
-  error->clear();
+Result<JournalEvent> ParseJournalLine(std::string_view text) {
   const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   int version = 0;
   std::string name;
@@ -356,13 +355,10 @@ std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string*
     io("v", version);
     io("event", name, 64);
   }
-  if (version <= 0) {
-    *error = "not a line of a journal";
-    return std::nullopt;
-  }
-  if (version != journal::kVersion) return std::nullopt;
+  if (version <= 0) return Error{"not a line of a journal"};
+  if (version != journal::kVersion) return Error{};
   const auto found = std::ranges::find(kEventNames, name);
-  if (found == kEventNames.end()) return std::nullopt;
+  if (found == kEventNames.end()) return Error{};
   return ReadEvent(line, static_cast<size_t>(found - kEventNames.begin()),
                    std::make_index_sequence<kEventNames.size()>());
 }

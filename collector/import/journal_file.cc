@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 
 namespace rollcall {
@@ -27,18 +28,17 @@ class JournalReader {
 
   void Line(std::string_view line, uint64_t offset) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    std::string error;
-    std::optional<JournalEvent> event = ParseJournalLine(line, &error);
-    if (!event && !error.empty()) {
+    Result<JournalEvent> event = ParseJournalLine(line);
+    if (!event.error().empty()) {
       if (line.size() > kMaxLineBytes) {
         AddProblem(ProblemCode::kOverLimit, offset, "a line is too long");
       } else {
-        AddProblem(ProblemCode::kDamaged, offset, error);
+        AddProblem(ProblemCode::kDamaged, offset, event.error());
       }
       const size_t again = line.rfind(kLineBegin);
       if (again == std::string_view::npos || again == 0) return;
-      event = ParseJournalLine(line.substr(again), &error);
-      if (!event && !error.empty()) return;
+      event = ParseJournalLine(line.substr(again));
+      if (!event.error().empty()) return;
     }
     if (event) {
       journal_.events.push_back(std::move(*event));
@@ -50,8 +50,7 @@ class JournalReader {
   // Handles text after the last line break. It is used only if it is a complete event: a writer
   // writes a line and its line break with one write().
   void Rest(std::string_view line, uint64_t offset) {
-    std::string error;
-    if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
+    if (ParseJournalLine(line)) Line(line, offset);
   }
 
   void AddProblem(ProblemCode code, uint64_t offset, std::string message) {
@@ -67,13 +66,10 @@ class JournalReader {
 
 }  // namespace
 
-std::optional<JournalWriter> JournalWriter::Open(const std::string& path, std::string* error) {
+Result<JournalWriter> JournalWriter::Open(const std::string& path) {
   const int fd =
       open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (fd < 0) {
-    *error = fmt::format("{}: {}", path, std::strerror(errno));
-    return std::nullopt;
-  }
+  if (fd < 0) return Error{fmt::format("{}: {}", path, std::strerror(errno))};
   return JournalWriter(fd);
 }
 

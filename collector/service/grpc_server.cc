@@ -187,13 +187,11 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     }
   }
 
-  bool Listen(const std::string& address, std::string* problem) {
-    if (!listener_->Open(address, problem)) return false;
+  Result<> Listen(const std::string& address) {
+    Result<> opened = listener_->Open(address);
+    if (!opened) return opened;
     const auto credentials = rpc::CollectorCredentials(token_);
-    if (credentials == nullptr) {
-      *problem = "OpenSSL makes no certificate";
-      return false;
-    }
+    if (credentials == nullptr) return Error{"OpenSSL makes no certificate"};
     grpc::ServerBuilder builder;
     const auto accept = [&](const std::shared_ptr<grpc::ServerCredentials>& with) {
       using Experimental = grpc::ServerBuilder::experimental_type;
@@ -209,17 +207,14 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr) {
-      *problem = "gRPC does not start";
-      return false;
-    }
+    if (server_ == nullptr) return Error{"gRPC does not start"};
     listener_->Start([this](Listener::Protocol protocol, int listener, int fd) {
       Acceptor::NewConnectionParameters connection;
       connection.listener_fd = listener;
       connection.fd = fd;
       (protocol == Listener::Protocol::kTls ? tls_ : plain_text_)->HandleNewConnection(&connection);
     });
-    return true;
+    return {};
   }
 
   grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
@@ -346,16 +341,16 @@ void Session::OnDone() {
 
 }  // namespace
 
-std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
-                                       AgentHandler* handler, std::string* problem,
-                                       const ServerLimits& limits, WatchHandler* watchers) {
+Result<std::unique_ptr<CollectorServer>> Serve(const std::string& address, const std::string& token,
+                                               AgentHandler* handler, const ServerLimits& limits,
+                                               WatchHandler* watchers) {
   auto server = std::make_unique<Server>(token, handler, limits, watchers);
   if (token.size() < rpc::kMinTokenSize) {
-    *problem = fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize);
-    return nullptr;
+    return Error{fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize)};
   }
-  if (!server->Listen(address, problem)) return nullptr;
-  return server;
+  const Result<> listens = server->Listen(address);
+  if (!listens) return Error{listens.error()};
+  return std::unique_ptr<CollectorServer>(std::move(server));
 }
 
 void SilenceGrpc() {

@@ -125,7 +125,7 @@ void Listener::Stop() {
   thread_.join();
 }
 
-bool Listener::Open(const std::string& address, std::string* problem) {
+Result<> Listener::Open(const std::string& address) {
   const auto [host, port] = SplitAddress(address);
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -156,9 +156,8 @@ bool Listener::Open(const std::string& address, std::string* problem) {
     break;
   }
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!sockets_.empty() && stop_) return true;
-  *problem = fmt::format("cannot listen on {}: {}", address, why);
-  return false;
+  if (!sockets_.empty() && stop_) return {};
+  return Error{fmt::format("cannot listen on {}: {}", address, why)};
 }
 
 void Listener::Start(HandOver hand_over) {

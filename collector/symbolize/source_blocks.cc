@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collector/base/result.h"
 #include "collector/symbolize/source_excerpt.h"
 #include "collector/symbolize/source_languages.h"
 
@@ -42,11 +43,9 @@ std::optional<SourceBlocks> FindSourceBlocks(std::string_view text, SourceSyntax
 std::optional<SourceBlocks> ReadSourceBlocks(const std::string& file) {
   const std::optional<SourceSyntax> syntax = SyntaxOf(file);
   if (!syntax) return std::nullopt;
-  int64_t modified_ns = 0;
-  std::string error;
-  const std::optional<std::string> text =
-      ReadSourceText(file, kMaxSourceBytes, &modified_ns, &error);
-  std::optional<SourceBlocks> blocks = text ? FindSourceBlocks(*text, *syntax) : std::nullopt;
+  const Result<SourceText> source = ReadSourceText(file, kMaxSourceBytes);
+  if (!source) return std::nullopt;
+  std::optional<SourceBlocks> blocks = FindSourceBlocks(source->text, *syntax);
   if (blocks) blocks->file = file;
   return blocks;
 }

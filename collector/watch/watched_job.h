@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/result.h"
 #include "collector/diagnosis/graph/options.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/import/journal.h"
@@ -70,12 +71,10 @@ class WatchedJob {
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  // On failure returns false, with the reason in `problem`.
-  bool SetUp(Callbacks callbacks, std::string* problem);
+  Result<> SetUp(Callbacks callbacks);
 
-  // Starts the launcher. On failure returns false, with the reason in `problem`. `no_room`: the
-  // reason is that no further process can be started.
-  bool Start(bool* no_room, std::string* problem);
+  // Starts the launcher. `no_room`: it failed because no further process can be started.
+  Result<> Start(bool* no_room);
 
   // After Start().
   pid_t launcher() const { return launcher_.pid(); }
@@ -134,8 +133,8 @@ class WatchedJob {
   void Close(const End& end, bool any_findings);
 
  private:
-  bool MakeDirectory(std::string* problem);
-  void StartParts(const Callbacks& callbacks, std::string* problem);
+  Result<RunDirectory> MakeDirectory() const;
+  Result<> StartParts(const Callbacks& callbacks);
   void SetEndRequest(bool launcher_may_act, const std::string& why);
   void Wake();
   void EndForTimeLimit();

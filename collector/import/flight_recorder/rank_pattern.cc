@@ -18,16 +18,14 @@ int32_t ToRank(std::string_view digits) {
 
 }  // namespace
 
-std::optional<RankPattern> RankPattern::Parse(const std::string& pattern, std::string* error) {
+Result<RankPattern> RankPattern::Parse(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);
     if (compiled.mark_count() != 1) {
-      *error = "the pattern needs one group, in parentheses, around the rank";
-      return std::nullopt;
+      return Error{"the pattern needs one group, in parentheses, around the rank"};
     }
   } catch (const std::regex_error& problem) {
-    *error = problem.what();
-    return std::nullopt;
+    return Error{problem.what()};
   }
   RankPattern result;
   result.pattern_ = pattern;
