@@ -11,6 +11,7 @@
 #include "collector/bundle/writer.h"
 #include "collector/collect/observed.h"
 #include "collector/import/stacks_text.h"
+#include "collector/model/rank_set.h"
 
 namespace rollcall {
 
@@ -30,8 +31,8 @@ bool WriteAttachBundle(const AttachBundle& bundle, std::vector<attach::HostStack
     PrintLine(fmt::format("{}: {}", bundle.path, writer.error()));
     return false;
   }
-  PrintLine(fmt::format("bundle: {}: the stacks of {} ranks of {} node{} in {} KiB", bundle.path,
-                        judged.trace.processes.size(), nodes, nodes == 1 ? "" : "s",
+  PrintLine(fmt::format("bundle: {}: the stacks of {} ranks of {} in {} KiB", bundle.path,
+                        judged.trace.processes.size(), CountText(nodes, "node"),
                         (writer.packed_bytes() + 1023) / 1024));
   return true;
 }

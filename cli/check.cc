@@ -29,6 +29,7 @@
 #include "collector/base/result.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/signal_name.h"
 #include "collector/service/active_findings.h"
 
@@ -152,8 +153,7 @@ class Check {
       const std::string key = service::FindingKey(seen_->trace, finding);
       return std::ranges::find(keys, key) != keys.end();
     });
-    const bool hangs = std::ranges::any_of(seen_->report.findings,
-                                           [](const Finding& finding) { return finding.hangs; });
+    const bool hangs = std::ranges::any_of(seen_->report.findings, &Finding::hangs);
     if (!hangs) seen_->report.status = Report::Status::kRunning;
   }
 
@@ -242,7 +242,7 @@ class Check {
     std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
     const JobOutcome& job = *judgement.job;
     if (fails != 0) {
-      PrintLine(fmt::format("check failed: {} finding{}{}", fails, fails == 1 ? "" : "s", tail));
+      PrintLine(fmt::format("check failed: {}{}", CountText(fails, "finding"), tail));
       return kFindings;
     }
     if (job.ended_by_rollcall || job.exit_code != 0) {

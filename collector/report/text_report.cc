@@ -32,22 +32,9 @@ std::string Cut(const std::string& text, size_t width) {
   return result + "…";
 }
 
-std::string_view RoleText(const Site& site) {
-  switch (site.role) {
-    case Site::Role::kWaiting:
-      return "waiting";
-    case Site::Role::kContinued:
-      return "went on";
-    case Site::Role::kCulprit:
-      return "here";
-    case Site::Role::kStalled:
-      return "stalled";
-    case Site::Role::kEnded:
-      return "ended";
-    case Site::Role::kOther:
-      return "returned";
-  }
-  return "";
+std::string_view RoleText(Site::Role role) {
+  if (role == Site::Role::kContinued) return "went on";
+  return role == Site::Role::kCulprit ? "here" : RoleName(role);
 }
 
 class TextWriter {
@@ -141,7 +128,7 @@ class TextWriter {
                           std::max(report_.ranks, report_.ranks_expected) == 1 ? "" : "s");
     }
     if (report_.hosts != 0) {
-      out_ += fmt::format(" on {} host{}", report_.hosts, report_.hosts == 1 ? "" : "s");
+      out_ += fmt::format(" on {}", CountText(report_.hosts, "host"));
     }
     const bool stands = report_.status == Report::Status::kHung;
     if (stands && report_.no_progress_ns >= 100'000'000) {
@@ -150,8 +137,7 @@ class TextWriter {
                             : fmt::format(" · no progress for {:.0f} min", seconds / 60);
     }
     if (report_.data) {
-      out_ += fmt::format(" · {} buffer{} read", report_.data->read,
-                          report_.data->read == 1 ? "" : "s");
+      out_ += fmt::format(" · {} read", CountText(report_.data->read, "buffer"));
     }
     out_ += '\n';
     if (Errors() > 1) {
@@ -206,7 +192,7 @@ class TextWriter {
       Row row;
       row.who =
           fmt::format("{} {}", site.ranks.size() == 1 ? "rank " : "ranks", FoldRanks(site.ranks));
-      row.role = RoleText(site);
+      row.role = RoleText(site.role);
       row.place = FramePlace(site.frame);
       row.function = site.frame.function;
       row.what = site.what;

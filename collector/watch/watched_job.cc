@@ -30,6 +30,7 @@
 #include "collector/launch/collector_file.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/signal_name.h"
 #include "collector/rpc/secret.h"
 #include "collector/watch/room.h"
@@ -392,8 +393,8 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen, const std::s
   const std::map<std::string, uint64_t> refusals = promise.get_future().get();
   std::string reasons;
   for (const auto& [reason, count] : refusals) {
-    reasons += fmt::format("{}{} rank{} could not record: {}", reasons.empty() ? "" : "; ", count,
-                           count == 1 ? "" : "s", reason);
+    reasons += fmt::format("{}{} could not record: {}", reasons.empty() ? "" : "; ",
+                           CountText(count, "rank"), reason);
   }
   if (ranks_seen) return reasons;
   std::string why = reasons.empty() ? what_ran : reasons;
