@@ -209,8 +209,7 @@ class AttachCommand {
     std::optional<attach::Recorded> recorded;
     const bool here = core_directory_.empty() && choice_.job != nullptr;
     if (here) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
-    const bool has_rings =
-        std::ranges::any_of(hosts_, [](const HostStacks& host) { return host.has_rings; });
+    const bool has_rings = std::ranges::any_of(hosts_, &HostStacks::has_rings);
     if (nodes_.wanted() && (has_rings || flight_recorder_)) {
       std::vector<std::string> options = {"--records"};
       if (flight_recorder_) options.emplace_back("--flight-recorder");

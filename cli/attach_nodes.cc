@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "collector/base/find.h"
 #include "collector/base/print_line.h"
 #include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
@@ -52,15 +52,7 @@ std::string NodeLine(std::string_view node, char mark, std::string_view part) {
   return fmt::format("{} {} {}{}\n", kWord, node, mark, part);
 }
 
-bool Print(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t wrote = write(STDOUT_FILENO, text.data() + at, text.size() - at);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    at += static_cast<size_t>(wrote);
-  }
-  return true;
-}
+bool Print(std::string_view text) { return WriteAll(STDOUT_FILENO, text); }
 
 bool PrintText(const std::string& node, std::string_view text) {
   std::string lines;
@@ -156,8 +148,7 @@ class Answers {
     HostStacks stacks;
     if (text.empty()) {
       stacks.absent = failure.empty() ? "no answer" : failure;
-      const auto error = shown_errors_.find(node);
-      if (error != shown_errors_.end()) stacks.absent += ": " + error->second;
+      if (const auto* error = FindOrNull(shown_errors_, node)) stacks.absent += ": " + *error;
     } else {
       std::vector<Problem> problems;
       stacks = attach::ReadStacks(text, node, &problems);

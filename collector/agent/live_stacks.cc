@@ -44,8 +44,7 @@ std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const Process
     const bool sleeps =
         thread.activity_level == ActivityLevel::kWaiting && thread.state == RunState::kSleeping;
     if (!sleeps) return std::nullopt;
-    const auto now = std::ranges::find_if(
-        state.threads, [&](const ThreadState& other) { return other.tid == thread.tid; });
+    const auto now = std::ranges::find(state.threads, thread.tid, &ThreadState::tid);
     if (now == state.threads.end()) continue;
     std::vector<int> descriptors = AwaitedDescriptors(proc, state.pid, memory, *now);
     if (!descriptors.empty()) awaited[thread.tid] = std::move(descriptors);

@@ -9,6 +9,7 @@
 
 #include "collector/base/address.h"
 #include "collector/base/file.h"
+#include "collector/base/find.h"
 
 namespace rollcall::aggregate {
 namespace {
@@ -110,9 +111,8 @@ void AggregatingTransport::Deliver(const rpc::ToAgent& message) {
   std::shared_ptr<service::AgentLink> link;
   {
     const std::lock_guard lock(mutex_);
-    const auto agent = agents_.find(message.agent());
-    if (agent == agents_.end()) return;
-    link = agent->second;
+    link = FindOr(agents_, message.agent(), nullptr);
+    if (link == nullptr) return;
   }
   if (message.has_message()) {
     link->Send(message.message());
@@ -208,8 +208,7 @@ void AggregatingTransport::SendQueued() {
       const size_t more = queue_.front().ByteSizeLong();
       if (bytes != 0 && bytes + more > kMessageBytes) break;
       bytes += more;
-      const auto agent = agents_.find(queue_.front().agent());
-      if (agent != agents_.end()) sent.push_back(agent->second);
+      if (const auto* agent = FindOrNull(agents_, queue_.front().agent())) sent.push_back(*agent);
       *message.mutable_from_agents()->add_messages() = std::move(queue_.front());
     }
   }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "collector/base/result.h"
+#include "collector/base/text.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -63,9 +64,7 @@ std::optional<Mapping> ParseRing(std::string_view line) {
 std::vector<Mapping> RingsOf(std::string_view maps) {
   std::vector<Mapping> rings;
   while (!maps.empty()) {
-    const size_t end = std::min(maps.find('\n'), maps.size());
-    if (auto ring = ParseRing(maps.substr(0, end))) rings.push_back(std::move(*ring));
-    maps.remove_prefix(std::min(end + 1, maps.size()));
+    if (auto ring = ParseRing(TakeUntil('\n', &maps))) rings.push_back(std::move(*ring));
   }
   return rings;
 }

@@ -8,18 +8,13 @@
 #include <optional>
 
 #include "collector/base/result.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kBecause = " because ";
-
-std::string_view Trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
 
 // Removes the first word from `text` and returns it.
 std::string_view Word(std::string_view* text) {
@@ -87,9 +82,7 @@ Baseline ParseBaseline(std::string_view text, const std::string& name,
   baseline.name = name;
   int number = 0;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = Trim(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = Trim(TakeUntil('\n', &text));
     ++number;
     if (line.empty() || line.front() == '#') continue;
     if (Result<BaselineEntry> entry = ParseEntry(line)) {

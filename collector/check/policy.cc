@@ -24,9 +24,8 @@ Result<std::set<VerdictKind>> ParseFailOn(std::string_view text) {
   std::set<VerdictKind> kinds;
   if (text == "none") return kinds;
   for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    begin = end + 1;
+    const std::string_view word = text.substr(begin, text.find(',', begin) - begin);
+    begin += word.size() + 1;
     if (word == "all" || word == "errors") {
       for (const KindRow& row : kKinds) {
         if (word == "all" || row.severity == Severity::kError) kinds.insert(row.kind);
@@ -66,8 +65,7 @@ std::vector<Ruling> Judge(const Report& report, const Policy& policy,
 }
 
 size_t Count(const std::vector<Ruling>& rulings, Ruling::Weight weight) {
-  return static_cast<size_t>(std::ranges::count_if(
-      rulings, [weight](const Ruling& ruling) { return ruling.weight == weight; }));
+  return static_cast<size_t>(std::ranges::count(rulings, weight, &Ruling::weight));
 }
 
 }  // namespace rollcall

@@ -13,6 +13,7 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
+#include "collector/base/find.h"
 #include "collector/bundle/format.h"
 #include "collector/bundle/reader.h"
 #include "collector/bundle/writer.h"
@@ -122,8 +123,9 @@ class Collector {
   std::string Observed() const {
     std::string text;
     for (const Process& process : trace_.processes) {
-      const auto ring = rings_.find(process.source);
-      if (ring != rings_.end()) text += DescribeProcess(process, ring->second);
+      if (const auto* ring = FindOrNull(rings_, process.source)) {
+        text += DescribeProcess(process, *ring);
+      }
     }
     return text + DescribeCodes(trace_);
   }

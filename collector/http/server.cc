@@ -9,11 +9,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <thread>
 
 #include "collector/base/address.h"
 #include "collector/base/file.h"
+#include "collector/base/text.h"
 
 namespace rollcall::http {
 namespace {
@@ -92,15 +92,12 @@ class EventServer : public Server {
 
 Result<std::unique_ptr<Server>> Serve(const std::string& address, const std::vector<Page>& pages) {
   const Address parts = SplitAddress(address);
-  uint16_t port = 0;
-  const char* begin = parts.port.data();
-  const char* end = begin + parts.port.size();
-  const auto [last, error] = std::from_chars(begin, end, port);
-  if (parts.host.empty() || error != std::errc() || last != end) {
+  const auto port = ParseNumber<uint16_t>(parts.port);
+  if (parts.host.empty() || !port) {
     return Error{fmt::format("'{}' is not HOST:PORT", address)};
   }
   auto server = std::make_unique<EventServer>(pages);
-  if (!server->Start(parts.host, port)) {
+  if (!server->Start(parts.host, *port)) {
     return Error{fmt::format("cannot listen on {}", address)};
   }
   return std::unique_ptr<Server>(std::move(server));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -88,11 +87,8 @@ class LineReader {
   void Hex(const char* key, uint64_t& value) {
     std::string text;
     (*this)(key, text, 32);
-    uint64_t number = 0;
-    if (text.size() < 3 || !text.starts_with("0x")) return;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 2, end, number, 16);
-    if (error == std::errc() && stop == end) value = number;
+    if (!text.starts_with("0x")) return;
+    value = ParseNumber<uint64_t>(std::string_view(text).substr(2), 16).value_or(value);
   }
   // Returns false if the name is unknown.
   template <typename T>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/rpc/protocol.h"
 
@@ -116,10 +117,7 @@ AgentTable::Agents AgentTable::TakeLost(int64_t now_ns, int64_t lost_after_ns) {
   return lost;
 }
 
-Agent* AgentTable::Find(uint64_t number) {
-  const auto agent = agents_.find(number);
-  return agent == agents_.end() ? nullptr : &agent->second;
-}
+Agent* AgentTable::Find(uint64_t number) { return FindOrNull(agents_, number); }
 
 Agent* AgentTable::FindConnected(uint64_t number) {
   Agent* agent = Find(number);

@@ -66,8 +66,7 @@ Report DiagnoseRunning(const LiveTrace& live, const ProgressTimes& times, bool t
     return finding.hangs || finding.idle ? torn || !StoodStill(live.trace, finding)
                                          : torn && BasisOf(finding.kind) == KindBasis::kFact;
   });
-  const bool hangs =
-      std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
+  const bool hangs = std::ranges::any_of(report.findings, &Finding::hangs);
   if (moving != 0 && !hangs) report.status = Report::Status::kRunning;
   return report;
 }

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "collector/base/address.h"
 #include "collector/base/clock.h"
 #include "collector/base/print_line.h"
+#include "collector/base/text.h"
 
 namespace rollcall::service {
 namespace {
@@ -172,8 +172,7 @@ int Listener::TimeoutMs() {
     timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
   }
   // No event reports that a place has become free.
-  const bool waits =
-      std::ranges::any_of(silent_, [](const Silent& connection) { return connection.waits; });
+  const bool waits = std::ranges::any_of(silent_, &Silent::waits);
   const std::lock_guard lock(mutex_);
   if (unproven_.empty() && !waits) return timeout;
   return timeout < 0 ? kTickMs : std::min(timeout, kTickMs);
@@ -321,9 +320,7 @@ void Listener::HandOverReady(int64_t now_ns) {
 }
 
 void Listener::Prove(std::string_view peer) {
-  const std::string_view digits = peer.substr(peer.rfind(':') + 1);
-  int port = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const int port = ParseNumber<int>(peer.substr(peer.rfind(':') + 1)).value_or(0);
   const std::lock_guard lock(mutex_);
   // Several hosts may use the same port. It is better to count one connection too many as proven
   // than to close an agent's connection.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/base/clock.h"
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/service/report_delay.h"
@@ -310,9 +311,9 @@ DiagnosisPass::Shared Monitor::SharedByPasses() {
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
-  const auto process = state_.processes().find(id);
-  if (process == state_.processes().end()) return std::nullopt;
-  return Movement{.activity = process->second.activity, .gave_up = process->second.aborts()};
+  const auto* process = FindOrNull(state_.processes(), id);
+  if (process == nullptr) return std::nullopt;
+  return Movement{.activity = process->activity, .gave_up = process->aborts()};
 }
 
 void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved) {
@@ -519,8 +520,8 @@ void Monitor::FinishNow() {
       findings, [](const Finding& finding) { return finding.kind != VerdictKind::kTimedOut; });
   final.ranks_seen = state_.ever_seen() || RecordsCalls(live.trace) || found;
   WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
-    const auto found = movements.find(id);
-    return found == movements.end() ? std::nullopt : std::optional(found->second);
+    const Movement* found = FindOrNull(movements, id);
+    return found == nullptr ? std::nullopt : std::optional(*found);
   });
   final.is_new = active_findings_.Report(FindingStates(live.trace, final.report, live.observed),
                                          Monotonic()) == ActiveFindings::ReportDelta::kNew;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "collector/base/find.h"
 #include "collector/import/ring_image.h"
 
 namespace rollcall::service {
@@ -38,8 +39,8 @@ void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents, const Snaps
 }
 
 uint64_t SnapshotSet::ReceivedBytes(uint64_t agent) const {
-  const auto answer = open_.find(agent);
-  return answer == open_.end() ? 0 : answer->second->received_bytes;
+  Answer* const* answer = FindOrNull(open_, agent);
+  return answer == nullptr ? 0 : (*answer)->received_bytes;
 }
 
 void SnapshotSet::Abandon(Answer* answer) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collector/base/result.h"
+#include "collector/base/text.h"
 #include "collector/symbolize/source_excerpt.h"
 #include "collector/symbolize/source_languages.h"
 
@@ -17,7 +18,7 @@ constexpr size_t kMaxSourceBytes = 4 << 20;
 std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
   const size_t dot = file.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string end = source_languages::Lower(file.substr(dot + 1));
+  const std::string end = ToLower(file.substr(dot + 1));
   constexpr std::string_view kBraces[] = {"c",   "cc",  "cpp", "cxx", "c++", "h",   "hh",
                                           "hpp", "hxx", "cu",  "cuh", "inl", "ipp", "tcc"};
   constexpr std::string_view kFortran[] = {"f90", "f95", "f03", "f08", "f18"};

@@ -20,12 +20,9 @@ constexpr int kMaxEnclosingLevels = 3;
 std::vector<std::string_view> SplitLines(std::string_view content) {
   std::vector<std::string_view> lines;
   while (!content.empty()) {
-    const size_t end = content.find('\n');
-    std::string_view line = content.substr(0, end);
+    std::string_view line = TakeUntil('\n', &content);
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.push_back(line);
-    if (end == std::string_view::npos) break;
-    content.remove_prefix(end + 1);
   }
   return lines;
 }

@@ -279,9 +279,7 @@ std::vector<Line> Layout(const rpc::WatchState& state, const View& view, size_t 
 std::vector<std::string> TextLines(std::string_view answer) {
   std::vector<std::string> lines;
   while (!answer.empty()) {
-    const size_t end = std::min(answer.find('\n'), answer.size());
-    lines.push_back(CleanText(answer.substr(0, end), kMaxLineBytes, kTab));
-    answer.remove_prefix(std::min(end + 1, answer.size()));
+    lines.push_back(CleanText(TakeUntil('\n', &answer), kMaxLineBytes, kTab));
   }
   return lines;
 }
