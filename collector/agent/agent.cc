@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -73,7 +72,6 @@ Agent::Agent(AgentOptions options, Transport* transport)
     : options_(std::move(options)),
       transport_(transport),
       realtime_offset_ns_(Now(CLOCK_REALTIME) - Now(CLOCK_MONOTONIC)),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       journal_(options_.run_directory),
       request_worker_(options_.run_directory,
@@ -96,17 +94,12 @@ Agent::Agent(AgentOptions options, Transport* transport)
   if (!listens) problems_.push_back(listens.error());
 }
 
-void Agent::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_fd_.get(), &one, sizeof(one)) < 0) return;  // full: a wake-up is pending already
-}
-
 void Agent::Wait(int timeout_ms) {
   std::vector<pollfd> entries;
   const auto add = [&entries](int fd) {
     if (fd >= 0) entries.push_back({fd, POLLIN, 0});
   };
-  add(wake_fd_.get());
+  add(wake_.get());
   add(inotify_fd_.get());
   if (transport_ != nullptr) add(transport_->wake_fd());
   for (const int fd : socket_.fds()) add(fd);
@@ -123,7 +116,7 @@ void Agent::Wait(int timeout_ms) {
       snapshots_.empty() &&
       std::ranges::any_of(processes_, [](const auto& process) { return process->copy_due; });
   if (poll(entries.data(), entries.size(), rescan_ || copies ? 0 : timeout) <= 0) return;
-  Drain(wake_fd_.get());
+  wake_.Clear();
   if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
   if (inotify_fd_) {
     for (const pollfd& entry : entries) {
@@ -137,9 +130,9 @@ void Agent::Wait(int timeout_ms) {
 
 void Agent::RunOnce(int timeout_ms) {
   Wait(timeout_ms);
-  for (const ReceivedRing& ring : socket_.Accept()) {
-    if (ring.fd >= 0) {
-      AddRing(ring.name, UniqueFd(ring.fd), ring.pid, /*in_directory=*/false);
+  for (ReceivedRing& ring : socket_.Accept()) {
+    if (ring.fd) {
+      AddRing(ring.name, std::move(ring.fd), ring.pid, /*in_directory=*/false);
     } else {
       ++refusals_[ring.name];
     }
@@ -246,7 +239,7 @@ void Agent::WatchProcess(Process* process) {
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
   // A lack of descriptors must not make a process look ended: the next sample retries.
-  if (!watched && !HasFreeDescriptors(wake_fd_.get())) return;
+  if (!watched && !HasFreeDescriptors(wake_.get())) return;
   process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});

@@ -2,12 +2,15 @@
 #include "collector/base/file.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 namespace rollcall {
 namespace {
@@ -34,6 +37,15 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
+WakeFd::WakeFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void WakeFd::Wake() const { eventfd_write(fd_.get(), 1); }  // fails if it is full: readable already
+
+bool WakeFd::Clear() const {
+  eventfd_t count;
+  return eventfd_read(fd_.get(), &count) == 0;
+}
+
 Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes) {
   // A path from a record may contain a NUL, where open(2) would cut it: another file's name.
   if (path.empty() || path.find('\0') != std::string::npos) return Error{"is not a file name"};
@@ -50,6 +62,20 @@ Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes)
   file.stamp = StampOf(st);
   if (file.stamp.size > max_bytes) return Error{"is too large to read"};
   return file;
+}
+
+std::optional<std::string> ReadWholeFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return std::nullopt;
+  return text;
+}
+
+bool WriteWholeFile(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return static_cast<bool>(file);
 }
 
 uint64_t RaiseFileLimit() {

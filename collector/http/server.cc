@@ -6,8 +6,6 @@
 #include <event2/http.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <thread>
 
@@ -53,10 +51,9 @@ class EventServer : public Server {
  public:
   explicit EventServer(const std::vector<Page>& pages)
       : pages_(pages),
-        stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         base_(event_base_new()),
         server_(evhttp_new(base_.get())),
-        stop_(event_new(base_.get(), stop_fd_.get(), EV_READ, &StopLoop, base_.get())) {
+        stop_(event_new(base_.get(), stop_wish_.get(), EV_READ, &StopLoop, base_.get())) {
     event_add(stop_.get(), nullptr);
     evhttp_set_timeout(server_.get(), kTimeoutS);
     evhttp_set_max_headers_size(server_.get(), kMaxRequestBytes);
@@ -65,7 +62,7 @@ class EventServer : public Server {
     for (Page& page : pages_) evhttp_set_cb(server_.get(), page.path.c_str(), &Answer, &page);
   }
   ~EventServer() override {
-    eventfd_write(stop_fd_.get(), 1);
+    stop_wish_.Wake();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -80,7 +77,7 @@ class EventServer : public Server {
 
  private:
   std::vector<Page> pages_;
-  const UniqueFd stop_fd_;
+  const WakeFd stop_wish_;
   const std::unique_ptr<event_base, Free> base_;
   const std::unique_ptr<evhttp, Free> server_;
   const std::unique_ptr<event, Free> stop_;

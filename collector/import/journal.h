@@ -12,10 +12,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/file.h"
 #include "collector/base/result.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/trace.h"
@@ -154,9 +156,6 @@ class JournalWriter {
  public:
   // Opens or creates `path`, mode 0600.
   static Result<JournalWriter> Open(const std::string& path);
-  JournalWriter(JournalWriter&& other) noexcept;
-  JournalWriter& operator=(JournalWriter&& other) noexcept;
-  ~JournalWriter();
 
   // False with errno if the whole line could not be written.
   bool Append(const JournalEvent& event);
@@ -164,8 +163,8 @@ class JournalWriter {
   bool AppendLines(std::string_view lines);
 
  private:
-  explicit JournalWriter(int fd) : fd_(fd) {}
-  int fd_ = -1;
+  explicit JournalWriter(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
 };
 
 struct Journal {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/result.h"
 #include "collector/import/journal.h"
 
@@ -67,21 +68,10 @@ class JournalReader {
 }  // namespace
 
 Result<JournalWriter> JournalWriter::Open(const std::string& path) {
-  const int fd =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (fd < 0) return Error{fmt::format("{}: {}", path, std::strerror(errno))};
-  return JournalWriter(fd);
-}
-
-JournalWriter::JournalWriter(JournalWriter&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-JournalWriter::~JournalWriter() {
-  if (fd_ >= 0) close(fd_);
+  UniqueFd fd(open(path.c_str(),
+                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!fd) return Error{fmt::format("{}: {}", path, std::strerror(errno))};
+  return JournalWriter(std::move(fd));
 }
 
 bool JournalWriter::Append(const JournalEvent& event) {
@@ -89,11 +79,12 @@ bool JournalWriter::Append(const JournalEvent& event) {
 }
 
 bool JournalWriter::AppendLines(std::string_view lines) {
+  ROLLCALL_ASSERT(fd_);  // it was not moved from
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
     ssize_t wrote;
     do {
-      wrote = write(fd_, lines.data(), end);
+      wrote = write(fd_.get(), lines.data(), end);
     } while (wrote < 0 && errno == EINTR);
     // A short write (disk full) is not completed: another process's line may already follow it, and
     // the reader handles a truncated line better than two mixed ones.

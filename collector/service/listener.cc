@@ -7,7 +7,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,7 +120,7 @@ bool SameAddress(const addrinfo& a, const addrinfo& b) {
 
 void Listener::Stop() {
   if (!thread_.joinable()) return;
-  eventfd_write(stop_.get(), 1);
+  stop_.Wake();
   thread_.join();
 }
 
@@ -155,8 +154,7 @@ Result<> Listener::Open(const std::string& address) {
     sockets_.clear();
     break;
   }
-  stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!sockets_.empty() && stop_) return {};
+  if (!sockets_.empty() && stop_.get() >= 0) return {};
   return Error{fmt::format("cannot listen on {}: {}", address, why)};
 }
 

@@ -85,7 +85,7 @@ class Listener {
 
   std::vector<UniqueFd> sockets_;
   int port_ = 0;
-  UniqueFd stop_;  // an eventfd
+  WakeFd stop_;
   HandOver hand_over_;
   std::deque<Silent> silent_;  // the oldest first
   std::mutex mutex_;

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/clock.h"
 #include "collector/base/find.h"
 #include "collector/base/text.h"
@@ -71,10 +73,6 @@ Monitor::Monitor(MonitorOptions options)
       live_trace_builder_(&agents_, &state_, &queries_,
                           [this](const std::function<void()>& task) { RunTask(task); }),
       active_findings_(options_.times),
-      tasks_([this] {
-        { const std::lock_guard lock(mutex_); }  // no thread is between its check and its wait
-        changed_.notify_all();
-      }),
       thread_([this] { Run(); }) {}
 
 Monitor::~Monitor() {
@@ -114,6 +112,7 @@ void Monitor::DiagnoseNow(std::function<void()> then) {
 
 Monitor::Final Monitor::Finish(const FinalPass& pass) {
   std::unique_lock lock(mutex_);
+  ROLLCALL_ASSERT(!finish_requested_);
   final_pass_ = pass;
   finish_requested_ = true;
   changed_.notify_all();
@@ -210,9 +209,16 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
 }
 
 void Monitor::RunTask(const std::function<void()>& task) {
-  tasks_.Start(task);
-  const auto done = [this] { return tasks_.done(); };
-  while (!done()) HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs, done);
+  std::atomic<bool> done = false;
+  worker_.Add([&] {
+    task();
+    const std::lock_guard lock(mutex_);  // this thread is not between its check and its wait
+    done = true;
+    changed_.notify_all();
+  });
+  while (!done) {
+    HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs, [&done] { return done.load(); });
+  }
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "collector/agent/grpc_transport.h"
 #include "collector/agent/journal_tail.h"
 #include "collector/base/address.h"
+#include "collector/base/assert.h"
 #include "collector/base/bounded.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
@@ -88,13 +88,9 @@ int MillisecondsUntil(int64_t at_ns) {
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithListenPort(std::move(settings))),
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
-      file_limit_(RaiseFileLimit()),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      file_limit_(RaiseFileLimit()) {}
 
-WatchedJob::~WatchedJob() {
-  TearDown(false);
-  close(wake_fd_);
-}
+WatchedJob::~WatchedJob() { TearDown(false); }
 
 Result<RunDirectory> WatchedJob::MakeDirectory() const {
   if (settings_.directory.empty()) {
@@ -178,6 +174,7 @@ void WatchedJob::Journal(const JournalEvent& event) {
 }
 
 Result<> WatchedJob::Start(bool* no_room) {
+  ROLLCALL_ASSERT(server_ != nullptr && launcher_.pid() <= 0);
   std::vector<std::string> notes;
   const std::map<std::string, std::string> environment =
       JobEnvironment(CurrentEnvironment(),
@@ -244,18 +241,13 @@ void WatchedJob::SetEndRequest(bool launcher_may_act, const std::string& why) {
   launcher_may_act_ = launcher_may_act;
   end_why_ = why;
   end_requested_ = true;
-  Wake();
-}
-
-void WatchedJob::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
+  wake_.Wake();
 }
 
 void WatchedJob::RequestCommand(HangCommand command) {
   hang_command_ = std::move(command);
   command_requested_ = true;
-  Wake();
+  wake_.Wake();
 }
 
 void WatchedJob::StartCommand() {
@@ -357,17 +349,17 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     }
     if (command_requested_.exchange(false)) StartCommand();
     if (end_requested_) EndJob();
-    pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     std::optional<int64_t> next = gate_.next_ns();
     if (deadline >= 0) next = std::min(next.value_or(deadline), deadline);
     if (end_requested_) next = Now(CLOCK_MONOTONIC) + kEndStepNs;
     poll(entries, 2, next ? MillisecondsUntil(*next) : -1);
-    uint64_t count;
-    if (read(wake_fd_, &count, sizeof(count)) < 0) continue;
+    wake_.Clear();
   }
 }
 
 service::Monitor::Final WatchedJob::Finish(service::FinalPass pass) {
+  ROLLCALL_ASSERT(monitor_ != nullptr);
   pass.await_agent = true;  // the agent of this process
   service::Monitor::Final final = monitor_->Finish(pass);
   hosts_ = final.hosts;

@@ -136,7 +136,6 @@ class WatchedJob {
   Result<RunDirectory> MakeDirectory() const;
   Result<> StartParts(const Callbacks& callbacks);
   void SetEndRequest(bool launcher_may_act, const std::string& why);
-  void Wake();
   void EndForTimeLimit();
   void OnSignal(int number);
   void PassOn(const SignalGate::Decided& signal);
@@ -156,7 +155,7 @@ class WatchedJob {
   SignalGate gate_;                 // initialized before anything starts a thread
   const bool kernel_reports_ends_;  // determined before anything starts a thread
   const uint64_t file_limit_;       // the user's limit, which the job gets, too
-  const int wake_fd_;
+  const WakeFd wake_;
   logs::JobLogs logs_{settings_.logs};
   std::string token_;
   RunDirectory directory_;
