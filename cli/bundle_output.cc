@@ -65,6 +65,13 @@ void BundleOutput::Discard() {
   written_ = false;
 }
 
+std::function<void(const service::Withdrawal&)> BundleOutput::ForWithdrawals() {
+  return [this](const service::Withdrawal& withdrawal) {
+    if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
+    if (withdrawal.all) Discard();
+  };
+}
+
 service::EvidenceOptions BundleOutput::ForMonitor() {
   service::EvidenceOptions options{
       .write = {}, .deadline_ns = static_cast<int64_t>(settings_.capture_deadline_s * 1e9)};

@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,6 +23,7 @@
 #include "cli/report_output.h"
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/base/result.h"
 #include "collector/check/policy.h"
@@ -58,14 +57,13 @@ struct Verdict {
 
 // Returns false, with lines on stderr, if the file cannot be read or has an invalid entry.
 bool ReadBaseline(const std::string& path, Baseline* baseline) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
+  const std::optional<std::string> text = ReadWholeFile(path);
+  if (!text) {
     PrintLine(path + ": cannot be read");
     return false;
   }
   std::vector<std::string> errors;
-  *baseline = ParseBaseline(text, path, &errors);
+  *baseline = ParseBaseline(*text, path, &errors);
   for (const std::string& error : errors) PrintLine(error);
   return errors.empty();
 }

@@ -146,26 +146,16 @@ int RunCollector(int argc, char** argv) {
   ReportOutput output({.style = style, .outputs = outputs, .diagnose = times.Options()});
   BundleOutput bundle(bundle_settings);
   service::Metrics metrics;
-  service::Monitor monitor(
-      {.times = times,
-       .max_direct_agents = options.direct_agents,
-       .live_stacks = true,
-       .on_report = [&](const Trace& trace,
-                        const Report& report) { output.Print(trace, report, /*job_ended=*/false); },
-       .on_update =
-           [&](const Trace& trace, const Report& report) {
-             output.Store(trace, report, /*job_ended=*/false,
-                          /*only_if_none=*/false);
-           },
-       .on_withdrawal =
-           [&](const service::Withdrawal& withdrawal) {
-             if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
-             if (withdrawal.all) bundle.Discard();
-           },
-       .evidence = bundle.ForMonitor(),
-       .on_note = [](const std::string& note) { PrintLine(note); },
-       .on_pass = service::PassPrinter(options.verbose),
-       .metrics = options.metrics.empty() ? nullptr : &metrics});
+  service::Monitor monitor({.times = times,
+                            .max_direct_agents = options.direct_agents,
+                            .live_stacks = true,
+                            .on_report = output.Printing(),
+                            .on_update = output.Storing(),
+                            .on_withdrawal = bundle.ForWithdrawals(),
+                            .evidence = bundle.ForMonitor(),
+                            .on_note = [](const std::string& note) { PrintLine(note); },
+                            .on_pass = service::PassPrinter(options.verbose),
+                            .metrics = options.metrics.empty() ? nullptr : &metrics});
   std::unique_ptr<http::Server> metrics_server;
   if (!options.metrics.empty() && !(metrics_server = ServeMetrics(options.metrics, metrics))) {
     return kUsage;

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "cli/argument_parser.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
@@ -35,23 +35,17 @@ bool Fail(const std::string& path) {
   return false;
 }
 
-bool ToStream(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  return static_cast<bool>(file);
-}
-
 bool ToFile(const std::string& path, const std::string& text) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
   // A pipe, a terminal or /dev/stderr must not be replaced by a file.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return ToStream(path, text) || Fail(path);
+    return WriteWholeFile(path, text) || Fail(path);
   }
   // Write under another name first: a program that waits for the file never sees a partial one.
   const std::string partial = path + ".partial";
-  if (!ToStream(partial, text) || rename(partial.c_str(), path.c_str()) != 0) return Fail(path);
+  if (!WriteWholeFile(partial, text) || rename(partial.c_str(), path.c_str()) != 0)
+    return Fail(path);
   return true;
 }
 
