@@ -18,6 +18,7 @@
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
 #include "collector/live/process_image.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/runtime_modules.h"
 
 namespace rollcall::attach {
@@ -289,8 +290,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
   for (auto& [key, job] : jobs) {
     if (job.ranks.empty()) continue;
     std::ranges::sort(job.ranks, {}, &JobRank::rank);
-    std::ranges::sort(job.others);
-    job.others.erase(std::unique(job.others.begin(), job.others.end()), job.others.end());
+    Normalize(&job.others);
     found.jobs.push_back(std::move(job));
   }
   const auto lowest = [](const FoundJob& job) {

@@ -147,7 +147,7 @@ class PerfettoWriter {
              {"culprits", finding.culprits},
              {"waiting", finding.waiting},
              {"why", finding.why},
-             {"fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix}}}});
+             {"fix", FixText(finding)}}}});
     }
   }
 

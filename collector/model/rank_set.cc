@@ -3,14 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace rollcall {
-
-void Normalize(std::vector<int32_t>* ranks) {
-  std::ranges::sort(*ranks);
-  ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
-}
 
 std::string FoldRanks(const std::vector<int32_t>& ranks) {
   if (ranks.empty()) return "none";

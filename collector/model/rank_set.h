@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
 #define ROLLCALL_COLLECTOR_MODEL_RANK_SET_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +12,11 @@
 namespace rollcall {
 
 // Sorts, and removes duplicates. Every rank list in a Finding has this form.
-void Normalize(std::vector<int32_t>* ranks);
+template <typename T>
+void Normalize(std::vector<T>* list) {
+  std::ranges::sort(*list);
+  list->erase(std::unique(list->begin(), list->end()), list->end());
+}
 
 // "0-3,8"; "none" for no rank. `ranks` must be sorted.
 std::string FoldRanks(const std::vector<int32_t>& ranks);

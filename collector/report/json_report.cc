@@ -118,7 +118,7 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   }
   json["title"] = finding.title;
   json["why"] = finding.why;
-  json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;
+  json["fix"] = FixText(finding);
   json["notes"] = finding.notes;
   if (!finding.quotes.empty()) {
     json["log"] = Json::array();

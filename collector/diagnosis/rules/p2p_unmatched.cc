@@ -24,6 +24,11 @@ namespace rollcall {
 
 namespace {
 
+// Adds the note unless it is empty.
+void AddNote(std::string note, Finding* finding) {
+  if (!note.empty()) finding->notes.push_back(std::move(note));
+}
+
 // The text for "waits for …". A probe specifies no data, so its text needs the words "a message".
 std::string Awaited(const Analysis& analysis, const Event& call) {
   const Arguments& arguments = analysis.Args(call);
@@ -287,8 +292,7 @@ Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   finding.why = fmt::format("{} continued to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
                             OtherCall(analysis, incident, next));
-  std::string taken = TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter));
-  if (!taken.empty()) finding.notes.push_back(std::move(taken));
+  AddNote(TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter)), &finding);
   return finding;
 }
 
@@ -336,12 +340,9 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
                                 RanksPhrase(finding.culprits, "waits", "wait"), call);
     finding.why = "every rank that could answer it has ended or is blocked elsewhere";
   }
-  std::string unmarked = UnmarkedText(analysis, waiter, *incident.deviating_event);
-  if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
-  std::string near_miss = NearMissText(analysis, waiter, *incident.deviating_event);
-  if (!near_miss.empty()) finding.notes.push_back(std::move(near_miss));
-  std::string taken = TakenText(analysis, waiter, *incident.deviating_event);
-  if (!taken.empty()) finding.notes.push_back(std::move(taken));
+  AddNote(UnmarkedText(analysis, waiter, *incident.deviating_event), &finding);
+  AddNote(NearMissText(analysis, waiter, *incident.deviating_event), &finding);
+  AddNote(TakenText(analysis, waiter, *incident.deviating_event), &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "smaller messages, which MPI buffers, hide it: the send then returns");
