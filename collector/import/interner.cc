@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "collector/base/assert.h"
 #include "collector/base/text.h"
 #include "proto/mix.h"
 
@@ -31,6 +32,7 @@ uint32_t Interner::Module(std::string_view path, std::string_view build_id) {
 }
 
 uint32_t Interner::Code(uint32_t module, uint64_t vaddr) {
+  ROLLCALL_ASSERT(module < modules_.size());
   ModuleName& in = modules_[module];
   const auto [code, is_new] =
       in.codes.try_emplace(vaddr, static_cast<uint32_t>(trace_.codes.size()));

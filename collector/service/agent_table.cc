@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/byte_source.h"
 #include "collector/base/find.h"
 #include "collector/base/text.h"
@@ -78,6 +79,7 @@ std::vector<uint64_t> AgentTable::AcceptHello(uint64_t number, const rpc::Hello&
   agent->id = hello.agent_id();
   agent->pid = hello.pid();
   std::tie(agent->host, agent->run_directory) = place;
+  ROLLCALL_ASSERT(held_bytes_ >= agent->journal.size());
   held_bytes_ -= agent->journal.size();
   agent->journal.clear();
   agent->parsed_journal.reset();
@@ -99,7 +101,9 @@ void AgentTable::Unindex(uint64_t number, const Agent& agent) {
 AgentTable::Agents::node_type AgentTable::Take(uint64_t number) {
   Agents::node_type agent = agents_.extract(number);
   Unindex(number, agent.mapped());
-  held_bytes_ -= agent.mapped().journal.size() + agent.mapped().environment.size();
+  const size_t bytes = agent.mapped().journal.size() + agent.mapped().environment.size();
+  ROLLCALL_ASSERT(held_bytes_ >= bytes);
+  held_bytes_ -= bytes;
   return agent;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/assert.h"
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
 #include "collector/service/agent_table.h"
@@ -83,6 +84,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
 
   void Consumed() override {
     const std::lock_guard lock(mutex_);
+    ROLLCALL_ASSERT(unread_ > 0);
     --unread_;
     if (!reading_ && !closing_ && unread_ < max_unread_) {
       reading_ = true;
@@ -123,6 +125,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
 
   void OnWrite(bool ok) {
     const std::lock_guard lock(mutex_);
+    ROLLCALL_ASSERT(writing_ && !queue_.empty());
     writing_ = false;
     queue_.pop_front();
     if (ok) WriteNext();
@@ -150,17 +153,14 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   int unread_ = 0;
 };
 
-class RefusingReactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
+template <typename Reactor>
+class Refusing : public Reactor {
  public:
-  explicit RefusingReactor(const grpc::Status& status) { Finish(status); }
+  explicit Refusing(const grpc::Status& status) { this->Finish(status); }
   void OnDone() override { delete this; }
 };
-
-class RefusingWriteReactor : public grpc::ServerWriteReactor<rpc::WatchState> {
- public:
-  explicit RefusingWriteReactor(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
+using AttachReactor = grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>;
+using WatchReactor = grpc::ServerWriteReactor<rpc::WatchState>;
 
 class Server : public CollectorServer, public rpc::Collector::CallbackService {
  public:
@@ -217,14 +217,14 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     return {};
   }
 
-  grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
-      grpc::CallbackServerContext* context) override {
-    if (!HasToken(*context)) return new RefusingReactor(kNoToken);
+  AttachReactor* Attach(grpc::CallbackServerContext* context) override {
+    if (!HasToken(*context)) return new Refusing<AttachReactor>(kNoToken);
     auto session = std::make_shared<Session>(this, limits_.max_unread);
     {
       const std::lock_guard lock(mutex_);
       if (sessions_.size() >= kMaxAgents) {
-        return new RefusingReactor({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
+        return new Refusing<AttachReactor>(
+            {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
       }
       sessions_.insert(session);
     }
@@ -239,10 +239,10 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     return reactor;
   }
 
-  grpc::ServerWriteReactor<rpc::WatchState>* Watch(grpc::CallbackServerContext* context,
-                                                   const rpc::WatchRequest* request) override {
+  WatchReactor* Watch(grpc::CallbackServerContext* context,
+                      const rpc::WatchRequest* request) override {
     const grpc::Status status = WatcherAdmission(*context, request->protocol());
-    if (!status.ok()) return new RefusingWriteReactor(status);
+    if (!status.ok()) return new Refusing<WatchReactor>(status);
     const auto stream = std::make_shared<WatchStream>();
     {
       const std::lock_guard lock(mutex_);

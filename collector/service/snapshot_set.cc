@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/find.h"
 #include "collector/import/ring_image.h"
 
@@ -45,6 +46,7 @@ uint64_t SnapshotSet::ReceivedBytes(uint64_t agent) const {
 
 void SnapshotSet::Abandon(Answer* answer) {
   if (!answer->open) return;
+  ROLLCALL_ASSERT(!answer->images.empty() && unpacked_bytes_ >= answer->image.total_bytes);
   answer->open = false;
   unpacked_bytes_ -= answer->image.total_bytes;
   held_bytes_ -= answer->image.name.size();
@@ -57,6 +59,7 @@ void SnapshotSet::Abandon(Answer* answer) {
 
 void SnapshotSet::Release(Packed* image) {
   if (image->compressed) return;
+  ROLLCALL_ASSERT(held_bytes_ >= image->data.size());
   held_bytes_ -= image->data.size();
   image->data = {};
 }
@@ -91,6 +94,7 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
   image.arrived_realtime_ns = realtime_ns;
   Place& place = places_[chunk.id()];
   if (!is_new) {
+    ROLLCALL_ASSERT(place.answer != nullptr && place.index < place.answer->images.size());
     Packed& older = place.answer->images[place.index];
     older.ring = nullptr;
     Release(&older);

@@ -207,11 +207,7 @@ class Expression {
 
 std::vector<std::string_view> Split(std::string_view keys) {
   std::vector<std::string_view> list;
-  while (!keys.empty()) {
-    const size_t bar = std::min(keys.find('|'), keys.size());
-    list.emplace_back(keys.substr(0, bar));
-    keys.remove_prefix(std::min(bar + 1, keys.size()));
-  }
+  while (!keys.empty()) list.push_back(TakeUntil('|', &keys));
   return list;
 }
 
