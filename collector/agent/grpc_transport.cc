@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "collector/base/address.h"
+#include "collector/base/file.h"
 #include "collector/base/text.h"
 #include "collector/rpc/channel.h"
 #include "collector/rpc/protocol.h"
