@@ -17,6 +17,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 #include "collector/launch/job_environment.h"
 #include "collector/launch/run_root.h"
 #include "collector/service/grpc_server.h"
@@ -52,13 +53,12 @@ int RunAgent(int argc, char** argv) {
     PrintLine("agent: needs --dir, --collector and ROLLCALL_TOKEN");
     return kUsage;
   }
-  std::string problem;
-  RunDirectory run = RunRoot::CreateAt(directory, &problem);
-  if (!run.valid()) {
-    PrintLine(fmt::format("agent: {}", problem));
+  Result<RunDirectory> run = RunRoot::CreateAt(directory);
+  if (!run) {
+    PrintLine(fmt::format("agent: {}", run.error()));
     return kUsage;
   }
-  if (!RunRoot::TakeAgentLock(&run)) {
+  if (!RunRoot::TakeAgentLock(&*run)) {
     PrintLine(fmt::format("agent: {} has an agent", directory));
     return 0;
   }
@@ -78,7 +78,8 @@ int RunAgent(int argc, char** argv) {
     });
     aggregate::AggregatingTransport transport(std::move(connection), collector, token);
     agent::Agent agent(
-        {.run_directory = run.path(), .host = HostName(), .version = ROLLCALL_VERSION}, &transport);
+        {.run_directory = run->path(), .host = HostName(), .version = ROLLCALL_VERSION},
+        &transport);
     int64_t needed_ns = Now(CLOCK_MONOTONIC);
     while (g_stop == 0 && !agent.shut_down() && Now(CLOCK_MONOTONIC) - needed_ns < kLonelyNs) {
       agent.RunOnce(1000);
@@ -87,7 +88,7 @@ int RunAgent(int argc, char** argv) {
     keep = !agent.shut_down() || agent.shut_down_keeps();
     if (keep) agent.PreserveRings();
   }
-  run = {};
+  *run = {};
   if (!keep) RunRoot::Remove(directory);
   return 0;
 }

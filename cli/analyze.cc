@@ -7,7 +7,6 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/argument_parser.h"
@@ -30,15 +29,20 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::ranges::find(list, text) != list.end();
 }
 
+// With the source lines that a bundle contains.
+TextOptions TextFor(const TextStyle& style, const Inputs& loaded) {
+  TextOptions text = style.For(STDOUT_FILENO);
+  text.excerpt = [&loaded](const std::string& file, const std::vector<int>& lines) {
+    return loaded.sources.Excerpt(file, lines);
+  };
+  return text;
+}
+
 // Analyzes the stacks that `rollcall attach` took of a job without traces.
 int AnalyzeStacks(const Inputs& loaded, const Outputs& outputs, const TextStyle& style) {
   const std::optional<attach::JudgedStacks> judged = JudgeLoaded(loaded);
   if (!judged) return kUsage;
-  TextOptions text = style.For(STDOUT_FILENO);
-  text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
-    return loaded.sources.Excerpt(file, lines);
-  };
-  return PrintStacks(*judged, outputs, std::move(text));
+  return PrintStacks(*judged, outputs, TextFor(style, loaded));
 }
 
 }  // namespace
@@ -78,10 +82,9 @@ int RunAnalyze(int argc, char** argv) {
 
   flight_recorder::RankPattern pattern;
   if (!rank_pattern.empty()) {
-    std::string error;
-    const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern, &error);
+    const auto parsed = flight_recorder::RankPattern::Parse(rank_pattern);
     if (!parsed) {
-      PrintLine(fmt::format("--rank-pattern: {}", error));
+      PrintLine(fmt::format("--rank-pattern: {}", parsed.error()));
       return kUsage;
     }
     pattern = *parsed;
@@ -109,11 +112,7 @@ int RunAnalyze(int argc, char** argv) {
   diagnose.judge_buffering = Contains(also, "buffering");
   const Report report = Diagnose(trace, diagnose);
 
-  TextOptions text = style.For(STDOUT_FILENO);
-  text.excerpt = [&](const std::string& file, const std::vector<int>& lines) {
-    return loaded.sources.Excerpt(file, lines);
-  };
-  const Subject subject = outputs.Describe(trace, report, diagnose, std::move(text));
+  const Subject subject = outputs.Describe(trace, report, diagnose, TextFor(style, loaded));
   if (!outputs.ToStandardOutput()) ExportText(subject, std::cout);
   if (!outputs.Write(subject)) return kUsage;
   return subject.judgement.Fails() ? kFindings : kNothingFound;

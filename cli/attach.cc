@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "cli/argument_parser.h"
-#include "cli/attach_bundle.h"
 #include "cli/attach_nodes.h"
 #include "cli/attach_records.h"
 #include "cli/command.h"
@@ -31,7 +31,12 @@
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/base/proc_source.h"
+#include "collector/bundle/format.h"
+#include "collector/bundle/writer.h"
+#include "collector/collect/observed.h"
+#include "collector/import/stacks_text.h"
 #include "collector/launch/job_environment.h"
+#include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
@@ -87,10 +92,10 @@ class AttachCommand {
                 "TORCH_NCCL_DEBUG_INFO_PIPE_FILE in the job's environment",
                 {.excludes = "--core"});
     parser->Add(
-        "--bundle", &bundle_.path,
+        "--bundle", &bundle_path_,
         "write the stacks into this file, which analyze reads on any machine (docs/bundle.md)",
         {.type = "FILE"});
-    parser->Add("--bundle-sources", &bundle_.sources,
+    parser->Add("--bundle-sources", &bundle_sources_,
                 "with --bundle: also keep the source lines around the calls",
                 {.needs = "--bundle"});
     outputs_.AddOptions(parser, Outputs::StandardOutput::kOurs);
@@ -146,9 +151,7 @@ class AttachCommand {
       for (const FoundJob& job : found_.jobs) jobs.push_back(&job);
     } else {
       RaiseFileLimit();  // each core and each module needs a descriptor
-      std::string error;
-      cores_ = attach::FindCores(core_directory_, &error);
-      if (!error.empty()) PrintLine(error);
+      cores_ = attach::FindCores(core_directory_);
       for (const attach::CoreJob& job : cores_.jobs) jobs.push_back(&job.job);
     }
     if (list_ && !jobs.empty()) {
@@ -211,8 +214,7 @@ class AttachCommand {
     std::optional<attach::Recorded> recorded;
     const bool here = core_directory_.empty() && choice_.job != nullptr;
     if (here) recorded = ReadRecords(proc_, *choice_.job, flight_recorder_);
-    const bool has_rings =
-        std::ranges::any_of(hosts_, [](const HostStacks& host) { return host.has_rings; });
+    const bool has_rings = std::ranges::any_of(hosts_, &HostStacks::has_rings);
     if (nodes_.wanted() && (has_rings || flight_recorder_)) {
       std::vector<std::string> options = {"--records"};
       if (flight_recorder_) options.emplace_back("--flight-recorder");
@@ -232,10 +234,30 @@ class AttachCommand {
     const std::optional<attach::Recorded> recorded = ReadWhatIsRecorded();
     const int code =
         PrintStacks(judged_, outputs_, style_.For(STDOUT_FILENO), recorded ? &*recorded : nullptr);
-    if (!bundle_.path.empty() && !WriteAttachBundle(bundle_, std::move(hosts_), judged_)) {
-      return kUsage;
+    return bundle_path_.empty() || WriteBundle() ? code : kUsage;
+  }
+
+  // Packs the stacks into one file, which `rollcall analyze` reads on any machine, and reports the
+  // file on stderr. Returns false, after a line on stderr, on failure.
+  bool WriteBundle() {
+    const Trace& trace = judged_.trace;
+    // Includes sources that only this host could read.
+    if (!hosts_.empty()) hosts_.front().sources = trace.sources;
+    bundle::Writer writer(bundle_path_, ROLLCALL_VERSION, Now(CLOCK_REALTIME));
+    if (bundle_sources_) writer.Add(bundle::kSourcesName, collect::DescribeSources(trace));
+    size_t nodes = 0;
+    for (const HostStacks& host : hosts_) {
+      writer.Add(fmt::format("{}/{}", nodes++, kStacksName),
+                 attach::WriteStacks(host, ROLLCALL_VERSION));
     }
-    return code;
+    if (!writer.Finish()) {
+      PrintLine(fmt::format("{}: {}", bundle_path_, writer.error()));
+      return false;
+    }
+    PrintLine(fmt::format("bundle: {}: the stacks of {} ranks of {} in {} KiB", bundle_path_,
+                          trace.processes.size(), CountText(nodes, "node"),
+                          (writer.packed_bytes() + 1023) / 1024));
+    return true;
   }
 
   bool list_ = false;
@@ -247,7 +269,8 @@ class AttachCommand {
   bool flight_recorder_ = false;
   std::string job_name_;
   AttachNodes nodes_;
-  AttachBundle bundle_;
+  std::string bundle_path_;  // empty: no bundle is requested
+  bool bundle_sources_ = false;
   Outputs outputs_;
   TextStyle style_;
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "collector/base/find.h"
 #include "collector/base/print_line.h"
 #include "collector/base/text.h"
 #include "collector/launch/job_environment.h"
@@ -52,25 +52,16 @@ std::string NodeLine(std::string_view node, char mark, std::string_view part) {
   return fmt::format("{} {} {}{}\n", kWord, node, mark, part);
 }
 
-bool Print(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t wrote = write(STDOUT_FILENO, text.data() + at, text.size() - at);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    at += static_cast<size_t>(wrote);
-  }
-  return true;
-}
+bool Print(std::string_view text) { return WriteAll(STDOUT_FILENO, text); }
 
 bool PrintText(const std::string& node, std::string_view text) {
   std::string lines;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    for (size_t at = 0; at < end; at += kPartBytes) {
-      const size_t size = std::min(kPartBytes, end - at);
-      lines += NodeLine(node, at + size == end ? kLineEnd : kPart, text.substr(at, size));
+    const std::string_view line = TakeUntil('\n', &text);
+    for (size_t at = 0; at < line.size(); at += kPartBytes) {
+      const bool last = at + kPartBytes >= line.size();
+      lines += NodeLine(node, last ? kLineEnd : kPart, line.substr(at, kPartBytes));
     }
-    text.remove_prefix(std::min(end + 1, text.size()));
     if (lines.size() < (1 << 16) && !text.empty()) continue;
     if (!Print(lines)) return false;
     lines.clear();
@@ -118,7 +109,7 @@ class Answers {
   // all nodes. Returns true if every node of the command waits, or is given up.
   bool Take(const std::string& node, std::string_view line) {
     std::string_view rest = line;
-    std::string name(Word(&rest) == kWord ? Word(&rest) : "");
+    std::string name(TakeUntil(' ', &rest) == kWord ? TakeUntil(' ', &rest) : "");
     if (name.empty() || rest.empty()) {
       Show(node, line);
       return false;
@@ -156,8 +147,7 @@ class Answers {
     HostStacks stacks;
     if (text.empty()) {
       stacks.absent = failure.empty() ? "no answer" : failure;
-      const auto error = shown_errors_.find(node);
-      if (error != shown_errors_.end()) stacks.absent += ": " + error->second;
+      if (const auto* error = FindOrNull(shown_errors_, node)) stacks.absent += ": " + *error;
     } else {
       std::vector<Problem> problems;
       stacks = attach::ReadStacks(text, node, &problems);
@@ -171,13 +161,6 @@ class Answers {
   }
 
  private:
-  static std::string_view Word(std::string_view* text) {
-    const size_t end = std::min(text->find(' '), text->size());
-    const std::string_view word = text->substr(0, end);
-    text->remove_prefix(std::min(end + 1, text->size()));
-    return word;
-  }
-
   // Returns the text that was shown.
   std::string Show(const std::string& node, std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);  // printed by ssh
@@ -199,9 +182,8 @@ class Answers {
 std::vector<std::string> WordsOf(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (end != 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view word = TakeUntil(' ', &text);
+    if (!word.empty()) words.emplace_back(word);
   }
   return words;
 }
@@ -279,18 +261,7 @@ std::optional<std::vector<HostStacks>> AttachNodes::SampleHosts(
     nodes.push_back(node);
     commands.push_back(std::move(command));
   }
-  NodeCommandLimits limits;
-  limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
-  Answers answers(nodes, limits.silence);
-  const std::vector<std::string> failures =
-      RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
-        if (stream == 1) return answers.Take(nodes[index], line);
-        answers.TakeError(nodes[index], line);
-        return false;
-      });
-  std::vector<HostStacks> hosts;
-  for (size_t i = 0; i < nodes.size(); ++i) hosts.push_back(answers.Of(nodes[i], failures[i]));
-  return hosts;
+  return AnswersOf(commands, nodes, /*shared=*/false);
 }
 
 std::optional<std::vector<HostStacks>> AttachNodes::SampleSlurm(
@@ -321,18 +292,27 @@ std::optional<std::vector<HostStacks>> AttachNodes::SampleSlurm(
   std::vector<std::string> words = NodeArguments("slurm", options);
   words.insert(words.end(), {"--slurm", job});
   command.insert(command.end(), words.begin(), words.end());
+  return AnswersOf({command}, *nodes, /*shared=*/true);
+}
+
+std::vector<HostStacks> AttachNodes::AnswersOf(
+    const std::vector<std::vector<std::string>>& commands, const std::vector<std::string>& nodes,
+    bool shared) const {
   NodeCommandLimits limits;
   limits.silence = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1e3));
-  Answers answers(*nodes, limits.silence);
-  limits.output_bytes *= nodes->size();
+  if (shared) limits.output_bytes *= nodes.size();
+  Answers answers(nodes, limits.silence);
   const std::vector<std::string> failures =
-      RunNodeCommands({command}, limits, [&](size_t /*index*/, int stream, std::string_view line) {
-        if (stream == 1) return answers.Take("", line);
-        answers.TakeError("", line);
+      RunNodeCommands(commands, limits, [&](size_t index, int stream, std::string_view line) {
+        const std::string node = shared ? "" : nodes[index];
+        if (stream == 1) return answers.Take(node, line);
+        answers.TakeError(node, line);
         return false;
       });
   std::vector<HostStacks> hosts;
-  for (const std::string& node : *nodes) hosts.push_back(answers.Of(node, failures[0]));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    hosts.push_back(answers.Of(nodes[i], failures[shared ? 0 : i]));
+  }
   return hosts;
 }
 

@@ -52,6 +52,10 @@ class AttachNodes {
       const std::vector<std::string>& options) const;
   std::optional<std::vector<attach::HostStacks>> SampleSlurm(
       const std::vector<std::string>& options) const;
+  // Runs a command for each node, or one that is `shared` by all, and reads what they print.
+  std::vector<attach::HostStacks> AnswersOf(const std::vector<std::vector<std::string>>& commands,
+                                            const std::vector<std::string>& nodes,
+                                            bool shared) const;
 
   std::vector<std::string> hosts_;
   std::string rsh_ = "ssh -o BatchMode=yes";

@@ -6,14 +6,12 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "cli/inputs.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 #include "collector/collect/collect.h"
 
@@ -101,8 +99,7 @@ std::string PackRecords(const ProcSource& proc, const FoundJob& job, bool ask_fl
         collected.packed_bytes >> 20, attach::kMaxRecordsBytes >> 20, fmt::join(inputs, " ")));
     return "";
   }
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return ReadWholeFile(path).value_or("");
 }
 
 std::optional<Recorded> ReadPackedRecords(const std::vector<attach::HostStacks>& hosts) {
@@ -111,10 +108,7 @@ std::optional<Recorded> ReadPackedRecords(const std::vector<attach::HostStacks>&
   for (const attach::HostStacks& host : hosts) {
     if (host.records.empty() || scratch.path().empty()) continue;
     const std::string path = fmt::format("{}/{}.tar.zst", scratch.path(), inputs.size());
-    std::ofstream file(path, std::ios::binary);
-    file.write(host.records.data(), static_cast<std::streamsize>(host.records.size()));
-    file.close();
-    if (file) {
+    if (WriteWholeFile(path, host.records)) {
       inputs.push_back(path);
     } else {
       PrintLine(fmt::format("{}: {} cannot be written", host.host, path));

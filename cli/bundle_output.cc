@@ -11,6 +11,7 @@
 #include "cli/argument_parser.h"
 #include "cli/inputs.h"
 #include "collector/base/print_line.h"
+#include "collector/model/rank_set.h"
 #include "collector/watch/watched_job.h"
 
 namespace rollcall {
@@ -45,8 +46,8 @@ void BundleOutput::Write(const Report& report, const collect::Evidence& evidence
   written_ = true;
   std::set<size_t> nodes;
   for (const collect::RingEvidence& ring : evidence.rings) nodes.insert(ring.node);
-  PrintLine(fmt::format("bundle: {}: the traces of {} ranks of {} node{} in {} KiB", settings_.path,
-                        collected.rings, nodes.size(), nodes.size() == 1 ? "" : "s",
+  PrintLine(fmt::format("bundle: {}: the traces of {} ranks of {} in {} KiB", settings_.path,
+                        collected.rings, CountText(nodes.size(), "node"),
                         (collected.packed_bytes + 1023) / 1024));
 }
 
@@ -62,6 +63,13 @@ void BundleOutput::Discard() {
   std::filesystem::remove(settings_.path, error);
   has_hang_ = false;
   written_ = false;
+}
+
+std::function<void(const service::Withdrawal&)> BundleOutput::ForWithdrawals() {
+  return [this](const service::Withdrawal& withdrawal) {
+    if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
+    if (withdrawal.all) Discard();
+  };
 }
 
 service::EvidenceOptions BundleOutput::ForMonitor() {

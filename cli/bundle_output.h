@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 #define ROLLCALL_CLI_BUNDLE_OUTPUT_H_
 
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -38,6 +39,9 @@ class BundleOutput {
   std::string WrittenFile();
   // Removes the file, because the finding for which it was written is withdrawn.
   void Discard();
+  // For a monitor: prints the withdrawal of findings, and discards the file if none are left. This
+  // object must outlive the function.
+  std::function<void(const service::Withdrawal&)> ForWithdrawals();
   // Lets a monitor call Write(), if a bundle is requested. This object must outlive the monitor.
   service::EvidenceOptions ForMonitor();
 

@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,9 +23,12 @@
 #include "cli/report_output.h"
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 #include "collector/check/policy.h"
 #include "collector/diagnosis/diagnose.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/signal_name.h"
 #include "collector/service/active_findings.h"
 
@@ -56,14 +57,13 @@ struct Verdict {
 
 // Returns false, with lines on stderr, if the file cannot be read or has an invalid entry.
 bool ReadBaseline(const std::string& path, Baseline* baseline) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
+  const std::optional<std::string> text = ReadWholeFile(path);
+  if (!text) {
     PrintLine(path + ": cannot be read");
     return false;
   }
   std::vector<std::string> errors;
-  *baseline = ParseBaseline(text, path, &errors);
+  *baseline = ParseBaseline(*text, path, &errors);
   for (const std::string& error : errors) PrintLine(error);
   return errors.empty();
 }
@@ -77,9 +77,8 @@ class Check {
         job_(options_.watch) {}
 
   int Main() {
-    std::string problem;
     const auto see = [this](const Trace& trace, const Report& report) { See(trace, report); };
-    bool runs = job_.SetUp(
+    Result<> runs = job_.SetUp(
         {.on_report = see,
          .on_update = see,
          .on_due =
@@ -89,13 +88,12 @@ class Check {
              },
          .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
          .on_time_up = [this] { unrecorded_->Look(); },
-         .evidence = bundle_.ForMonitor()},
-        &problem);
+         .evidence = bundle_.ForMonitor()});
     bool no_room = false;
     const auto begin = std::chrono::steady_clock::now();
-    runs = runs && job_.Start(&no_room, &problem);
+    if (runs) runs = job_.Start(&no_room);
     if (!runs) {
-      PrintLine(problem);
+      PrintLine(runs.error());
       return kUsage;
     }
     unrecorded_.emplace(Unrecorded());
@@ -153,8 +151,7 @@ class Check {
       const std::string key = service::FindingKey(seen_->trace, finding);
       return std::ranges::find(keys, key) != keys.end();
     });
-    const bool hangs = std::ranges::any_of(seen_->report.findings,
-                                           [](const Finding& finding) { return finding.hangs; });
+    const bool hangs = std::ranges::any_of(seen_->report.findings, &Finding::hangs);
     if (!hangs) seen_->report.status = Report::Status::kRunning;
   }
 
@@ -243,7 +240,7 @@ class Check {
     std::string tail = known == 0 ? "" : fmt::format("; {} known from the baseline", known);
     const JobOutcome& job = *judgement.job;
     if (fails != 0) {
-      PrintLine(fmt::format("check failed: {} finding{}{}", fails, fails == 1 ? "" : "s", tail));
+      PrintLine(fmt::format("check failed: {}{}", CountText(fails, "finding"), tail));
       return kFindings;
     }
     if (job.ended_by_rollcall || job.exit_code != 0) {
@@ -305,11 +302,12 @@ int RunCheck(int argc, char** argv) {
       "without a finding.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
   Policy policy;
-  std::string problem;
-  if (!ParseFailOn(options.fail_on, &policy.fail_on, &problem)) {
-    PrintLine("--fail-on: " + problem);
+  const Result<std::set<VerdictKind>> fail_on = ParseFailOn(options.fail_on);
+  if (!fail_on) {
+    PrintLine("--fail-on: " + fail_on.error());
     return kUsage;
   }
+  policy.fail_on = *fail_on;
   if (!options.baseline.empty() && !ReadBaseline(options.baseline, &policy.baseline)) return kUsage;
   return Check(std::move(options), std::move(policy)).Main();
 }

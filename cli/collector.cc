@@ -37,18 +37,15 @@ namespace {
 // Null, after a line on stderr, if the address cannot be bound.
 std::unique_ptr<http::Server> ServeMetrics(const std::string& address,
                                            const service::Metrics& metrics) {
-  std::string problem;
-  auto server = http::Serve(address,
-                            {{.path = "/metrics",
-                              .type = "text/plain; version=0.0.4; charset=utf-8",
-                              .text = [&metrics] { return metrics.Text(); }}},
-                            &problem);
-  if (server == nullptr) {
-    PrintLine(fmt::format("collector: --metrics: {}", problem));
-  } else {
-    PrintLine(fmt::format("metrics: http://{}/metrics", ReplacePort(address, server->port())));
+  auto server = http::Serve(address, {{.path = "/metrics",
+                                       .type = "text/plain; version=0.0.4; charset=utf-8",
+                                       .text = [&metrics] { return metrics.Text(); }}});
+  if (!server) {
+    PrintLine(fmt::format("collector: --metrics: {}", server.error()));
+    return nullptr;
   }
-  return server;
+  PrintLine(fmt::format("metrics: http://{}/metrics", ReplacePort(address, (*server)->port())));
+  return std::move(*server);
 }
 
 // A diagnosis of a large job allocates gigabytes, on a thread other than the main one. For such a
@@ -149,38 +146,27 @@ int RunCollector(int argc, char** argv) {
   ReportOutput output({.style = style, .outputs = outputs, .diagnose = times.Options()});
   BundleOutput bundle(bundle_settings);
   service::Metrics metrics;
-  service::Monitor monitor(
-      {.times = times,
-       .max_direct_agents = options.direct_agents,
-       .live_stacks = true,
-       .on_report = [&](const Trace& trace,
-                        const Report& report) { output.Print(trace, report, /*job_ended=*/false); },
-       .on_update =
-           [&](const Trace& trace, const Report& report) {
-             output.Store(trace, report, /*job_ended=*/false,
-                          /*only_if_none=*/false);
-           },
-       .on_withdrawal =
-           [&](const service::Withdrawal& withdrawal) {
-             if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
-             if (withdrawal.all) bundle.Discard();
-           },
-       .evidence = bundle.ForMonitor(),
-       .on_note = [](const std::string& note) { PrintLine(note); },
-       .on_pass = service::PassPrinter(options.verbose),
-       .metrics = options.metrics.empty() ? nullptr : &metrics});
-  std::string problem;
+  service::Monitor monitor({.times = times,
+                            .max_direct_agents = options.direct_agents,
+                            .live_stacks = true,
+                            .on_report = output.Printing(),
+                            .on_update = output.Storing(),
+                            .on_withdrawal = bundle.ForWithdrawals(),
+                            .evidence = bundle.ForMonitor(),
+                            .on_note = [](const std::string& note) { PrintLine(note); },
+                            .on_pass = service::PassPrinter(options.verbose),
+                            .metrics = options.metrics.empty() ? nullptr : &metrics});
   std::unique_ptr<http::Server> metrics_server;
   if (!options.metrics.empty() && !(metrics_server = ServeMetrics(options.metrics, metrics))) {
     return kUsage;
   }
-  const auto server = service::Serve(listen, token, &monitor, &problem, {}, monitor.watchers());
-  if (server == nullptr) {
-    PrintLine(fmt::format("collector: {}", problem));
+  const auto server = service::Serve(listen, token, &monitor, {}, monitor.watchers());
+  if (!server) {
+    PrintLine(fmt::format("collector: {}", server.error()));
     return kUsage;
   }
   // For scripts: the address for agents, and the token if it was generated here.
-  fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, server->port()));
+  fmt::print("{}={}\n", env::kCollector, ReplacePort(listen, (*server)->port()));
   if (given.empty()) fmt::print("{}={}\n", env::kToken, token);
   fflush(stdout);
   int number = 0;
@@ -190,7 +176,7 @@ int RunCollector(int argc, char** argv) {
     output.Print(final.trace, final.report, /*job_ended=*/true);
     bundle.Write(final.report, final.evidence);
   }
-  server->ShutDownAgents(/*keep=*/true);
+  (*server)->ShutDownAgents(/*keep=*/true);
   return final.any_findings ? kFindings : kNothingFound;
 }
 

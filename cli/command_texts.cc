@@ -6,20 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "cli/command_table.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
 namespace {
 
 bool WritePage(const std::filesystem::path& path, const std::string& page) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << page;
-  file.close();
-  if (file) return true;
+  if (WriteWholeFile(path, page)) return true;
   PrintLine(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   return false;
 }

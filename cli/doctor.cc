@@ -23,6 +23,7 @@
 #include "cli/command.h"
 #include "collector/agent/grpc_transport.h"
 #include "collector/base/argument_vector.h"
+#include "collector/base/result.h"
 #include "collector/launch/job_environment.h"
 #include "collector/launch/run_root.h"
 #include "collector/live/live_stack.h"
@@ -151,16 +152,15 @@ void CheckSharedMemory(Checklist* list) {
 }
 
 void CheckRunRoot(Checklist* list) {
-  std::string why;
-  const std::string root = RunRoot::UsablePath(kSharedMemory, &why);
-  std::string problem;
-  RunDirectory run = RunRoot::Create(root, &problem);
-  if (!run.valid()) {
-    list->Add(Outcome::kFail, problem, fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
+  const auto [root, why] = RunRoot::UsablePath(kSharedMemory);
+  Result<RunDirectory> run = RunRoot::Create(root);
+  if (!run) {
+    list->Add(Outcome::kFail, run.error(),
+              fmt::format("rm -r {} if it is yours, or set TMPDIR", root));
     return;
   }
-  const std::string path = run.path();
-  run = {};
+  const std::string path = run->path();
+  *run = {};
   RunRoot::Remove(path);
   if (why.empty()) {
     list->Add(Outcome::kOk, fmt::format("run directories: {}", root));
@@ -221,29 +221,26 @@ void CheckCollector(const std::string& address, Checklist* list) {
   const char* token = getenv(env::kToken);
   service::SilenceGrpc();
   const agent::CollectorCheck check = agent::CheckCollector(address, token != nullptr ? token : "");
+  const auto fail = [&](const std::string& what, const std::string& fix) {
+    list->Add(Outcome::kFail, fmt::format("{}: {}", what, check.reason), fix);
+  };
   switch (check.result) {
     case Result::kServes:
-      list->Add(Outcome::kOk,
-                fmt::format("the collector at {} serves agents of this node", address));
-      break;
+      return list->Add(Outcome::kOk,
+                       fmt::format("the collector at {} serves agents of this node", address));
     case Result::kUnknownName:
-      list->Add(Outcome::kFail, fmt::format("{}: {}", address, check.reason),
-                "give --listen an address of the collector's node that this node can resolve");
-      break;
+      return fail(address,
+                  "give --listen an address of the collector's node that this node can resolve");
     case Result::kUnreachable:
-      list->Add(
-          Outcome::kFail, fmt::format("no collector at {}: {}", address, check.reason),
-          "start it with --listen and an address of its network, not 127.0.0.1; open the port "
-          "in the firewall");
-      break;
+      return fail("no collector at " + address,
+                  "start it with --listen and an address of its network, not 127.0.0.1; open the "
+                  "port in the firewall");
     case Result::kWrongToken:
-      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
-                fmt::format("set {} to the collector's value", env::kToken));
-      break;
+      return fail("the collector at " + address,
+                  fmt::format("set {} to the collector's value", env::kToken));
     case Result::kRefuses:
-      list->Add(Outcome::kFail, fmt::format("the collector at {}: {}", address, check.reason),
-                "install the same version of rollcall on all nodes");
-      break;
+      return fail("the collector at " + address,
+                  "install the same version of rollcall on all nodes");
   }
 }
 

@@ -17,12 +17,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "cli/command.h"
 #include "collector/base/clock.h"
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 #include "collector/launch/job_environment.h"
 #include "collector/launch/node_agent.h"
@@ -177,10 +176,8 @@ void JournalEnd(const std::string& directory, pid_t pid, const Seen& seen, bool 
   end.oom_killed = oom_killed;
   end.by_launcher = seen.asked_to_stop && !oom_killed;
   end.at_ns = seen.at_ns;
-  std::string error;
-  std::optional<JournalWriter> journal =
-      JournalWriter::Open(directory + "/" + kJournalFile, &error);
-  if (!journal.has_value()) return;
+  Result<JournalWriter> journal = JournalWriter::Open(directory + "/" + kJournalFile);
+  if (!journal) return;
   journal->Append(journal::ProcessEnded{
       .process = {.ring_id = 0, .host = HostName(), .pid = static_cast<uint32_t>(pid), .rank = -1},
       .end = end});

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "cli/argument_parser.h"
+#include "collector/base/file.h"
 #include "collector/base/print_line.h"
 
 namespace rollcall {
@@ -35,23 +35,17 @@ bool Fail(const std::string& path) {
   return false;
 }
 
-bool ToStream(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  return static_cast<bool>(file);
-}
-
 bool ToFile(const std::string& path, const std::string& text) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
   // A pipe, a terminal or /dev/stderr must not be replaced by a file.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return ToStream(path, text) || Fail(path);
+    return WriteWholeFile(path, text) || Fail(path);
   }
   // Write under another name first: a program that waits for the file never sees a partial one.
   const std::string partial = path + ".partial";
-  if (!ToStream(partial, text) || rename(partial.c_str(), path.c_str()) != 0) return Fail(path);
+  if (!WriteWholeFile(partial, text) || rename(partial.c_str(), path.c_str()) != 0)
+    return Fail(path);
   return true;
 }
 
@@ -62,20 +56,16 @@ bool ToStandardOutputOf(const std::string& text) {
 
 }  // namespace
 
-bool ParseOutput(std::string_view text, Output* output, std::string* problem) {
+Result<Output> ParseOutput(std::string_view text) {
   const size_t equals = text.find('=');
   const std::string_view kind = text.substr(0, equals);
-  output->exporter = FindExporter(kind);
-  if (output->exporter == nullptr) {
-    *problem = fmt::format("no output '{}'; there are {}", kind, Kinds(", "));
-    return false;
+  Output output{.exporter = FindExporter(kind), .path = {}};
+  if (output.exporter == nullptr) {
+    return Error{fmt::format("no output '{}'; there are {}", kind, Kinds(", "))};
   }
-  output->path = equals == std::string_view::npos ? kStandardOutput : text.substr(equals + 1);
-  if (output->path.empty()) {
-    *problem = fmt::format("'{}' does not name a file", text);
-    return false;
-  }
-  return true;
+  output.path = equals == std::string_view::npos ? kStandardOutput : text.substr(equals + 1);
+  if (output.path.empty()) return Error{fmt::format("'{}' does not name a file", text)};
+  return output;
 }
 
 void Outputs::AddOptions(ArgumentParser* parser, StandardOutput standard_output) {
@@ -104,14 +94,13 @@ std::string Outputs::Choose(bool standard_output_is_ours) {
   if (!json_.empty()) texts.push_back("json=" + json_);
   list_.clear();
   for (const std::string& text : texts) {
-    std::string problem;
-    Output output;
-    if (!ParseOutput(text, &output, &problem)) return problem;
-    const bool standard = output.path == kStandardOutput;
+    const Result<Output> output = ParseOutput(text);
+    if (!output) return output.error();
+    const bool standard = output->path == kStandardOutput;
     if (standard && !standard_output_is_ours)
       return "standard output belongs to the job: name a file";
     if (standard && ToStandardOutput()) return "only one output may go to standard output";
-    list_.push_back(output);
+    list_.push_back(*output);
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/argument_parser.h"
+#include "collector/base/result.h"
 #include "collector/export/exporter.h"
 
 namespace rollcall {
@@ -22,8 +23,8 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
-// False, with the reason in `problem`, if the text is not KIND[=PATH] with a known KIND.
-bool ParseOutput(std::string_view text, Output* output, std::string* problem);
+// KIND[=PATH], with a known KIND.
+Result<Output> ParseOutput(std::string_view text);
 
 // The outputs that a command line requests. Not thread-safe.
 class Outputs {

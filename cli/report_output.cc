@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -57,6 +56,18 @@ void ReportOutput::Store(const Trace& trace, const Report& report, bool job_ende
   const std::lock_guard lock(mutex_);
   if (only_if_none && stored_) return;
   Write(trace, report, job_ended);
+}
+
+ReportOutput::OnReport ReportOutput::Printing() {
+  return [this](const Trace& trace, const Report& report) {
+    Print(trace, report, /*job_ended=*/false);
+  };
+}
+
+ReportOutput::OnReport ReportOutput::Storing() {
+  return [this](const Trace& trace, const Report& report) {
+    Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
+  };
 }
 
 std::string ReportOutput::Json() {

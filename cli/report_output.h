@@ -3,6 +3,7 @@
 #ifndef ROLLCALL_CLI_REPORT_OUTPUT_H_
 #define ROLLCALL_CLI_REPORT_OUTPUT_H_
 
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -40,6 +41,10 @@ class ReportOutput {
   // Writes the report to stderr with one write, so that lines of the job are not mixed in. Also
   // writes it to the files. `job_ended`: see DiagnoseOptions.
   void Print(const Trace& trace, const Report& report, bool job_ended);
+  // Print() and Store() of the reports of a running job. This object must outlive the functions.
+  using OnReport = std::function<void(const Trace&, const Report&)>;
+  OnReport Printing();
+  OnReport Storing();
   // The newest report in the format json; empty before the first report.
   std::string Json();
   // True if an output may show the whole trace, not only the findings.

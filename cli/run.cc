@@ -17,6 +17,7 @@
 #include "cli/unrecorded_job.h"
 #include "cli/watch_options.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 namespace {
@@ -48,30 +49,15 @@ class Run {
         job_(options_.watch) {}
 
   int Main() {
-    std::string problem;
-    bool runs =
-        job_.SetUp({.on_report =
-                        [this](const Trace& trace, const Report& report) {
-                          output_.Print(trace, report, /*job_ended=*/false);
-                        },
-                    .on_update =
-                        [this](const Trace& trace, const Report& report) {
-                          output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);
-                        },
-                    .on_due = OnDue(),
-                    .on_withdrawal =
-                        [this](const service::Withdrawal& withdrawal) {
-                          if (!withdrawal.ranks.empty()) PrintLine(withdrawal.Text());
-                          if (withdrawal.all) bundle_.Discard();
-                        },
-                    .evidence = bundle_.ForMonitor()},
-                   &problem);
+    Result<> runs = job_.SetUp({.on_report = output_.Printing(),
+                                .on_update = output_.Storing(),
+                                .on_due = OnDue(),
+                                .on_withdrawal = bundle_.ForWithdrawals(),
+                                .evidence = bundle_.ForMonitor()});
     bool bare = !runs;
-    if (runs && !job_.Start(&bare, &problem)) {
-      runs = false;
-      if (!bare) PrintLine(problem);
-    }
-    if (bare) job_.RunBare(problem);
+    if (runs) runs = job_.Start(&bare);
+    if (bare) job_.RunBare(runs.error());
+    if (!runs && !bare) PrintLine(runs.error());
     if (!runs) return kUsage;
     unrecorded_.emplace(Unrecorded());
     WatchedJob::End end = job_.Wait();
@@ -99,9 +85,7 @@ class Run {
 
 UnrecordedJob::Options Run::Unrecorded() {
   UnrecordedJob::Options options = UnrecordedOptions(options_.watch, job_);
-  options.on_report = [this](const Trace& trace, const Report& report) {
-    output_.Print(trace, report, /*job_ended=*/false);
-  };
+  options.on_report = output_.Printing();
   options.on_withdrawal = [this](const Trace& trace, const Report& report) {
     PrintLine(kStacksWithdrawn);
     output_.Store(trace, report, /*job_ended=*/false, /*only_if_none=*/false);

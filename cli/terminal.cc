@@ -88,18 +88,16 @@ void Terminal::Suspend() {
   refresh();
 }
 
-std::unique_ptr<Terminal> Terminal::Open(std::string* problem) {
+Result<std::unique_ptr<Terminal>> Terminal::Open() {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
-    *problem = "this is no terminal; --once prints one state";
-    return nullptr;
+    return Error{"this is no terminal; --once prints one state"};
   }
   setlocale(LC_CTYPE, "");
   // The locale may be missing, for example over ssh that does not pass it on. Terminals are UTF-8
   // nevertheless.
   if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) setlocale(LC_CTYPE, "C.UTF-8");
   if (newterm(nullptr, stdout, stdin) == nullptr) {
-    *problem = "the terminal is unknown: TERM names none; --once prints one state";
-    return nullptr;
+    return Error{"the terminal is unknown: TERM names none; --once prints one state"};
   }
   cbreak();
   noecho();

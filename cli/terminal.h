@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "collector/base/result.h"
 #include "collector/top/layout.h"
 
 namespace rollcall {
@@ -31,7 +31,7 @@ class Terminal {
  public:
   // Takes over the terminal of stdin and stdout. Null, with the reason in `problem`, if it cannot:
   // there is no terminal, or an unknown one.
-  static std::unique_ptr<Terminal> Open(std::string* problem);
+  static Result<std::unique_ptr<Terminal>> Open();
   // Gives the terminal back as it was.
   ~Terminal();
   Terminal(const Terminal&) = delete;

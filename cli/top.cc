@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "cli/terminal.h"
 #include "collector/base/file.h"
 #include "collector/base/print_line.h"
+#include "collector/base/result.h"
 #include "collector/launch/collector_file.h"
 #include "collector/launch/run_root.h"
 #include "collector/rpc/secret.h"
@@ -39,28 +39,26 @@ constexpr size_t kMostInput = 64;
 
 // The collector of a running job. `target`: a run directory, HOST:PORT, or empty for this user's
 // newest run.
-std::optional<CollectorAccess> FindCollector(const std::string& target, std::string* problem) {
+Result<CollectorAccess> FindCollector(const std::string& target) {
   std::error_code error;
   if (target.empty()) {
-    std::string why;
-    const std::string root = RunRoot::UsablePath(kSharedMemory, &why);
+    const std::string root = RunRoot::UsablePath(kSharedMemory).path;
     for (const RunRoot::Old& run : RunRoot::List(root)) {
       if (!run.in_use) continue;
-      if (auto access = ReadCollectorFile(run.path)) return access;
+      if (auto access = ReadCollectorFile(run.path)) return *access;
     }
-    *problem = fmt::format(
-        "no `rollcall run` is running below {}; name its --dir, or HOST:PORT of a collector", root);
-    return std::nullopt;
+    return Error{fmt::format(
+        "no `rollcall run` is running below {}; name its --dir, or HOST:PORT of a collector",
+        root)};
   }
   if (std::filesystem::is_directory(target, error)) {
     auto access = ReadCollectorFile(target);
-    if (!access) *problem = fmt::format("no `rollcall run` is running in {}", target);
-    return access;
+    if (!access) return Error{fmt::format("no `rollcall run` is running in {}", target)};
+    return *access;
   }
   CollectorAccess access{.address = target, .token = rpc::GivenToken()};
   if (access.token.empty()) {
-    *problem = fmt::format("{} is not set: the collector's token", env::kToken);
-    return std::nullopt;
+    return Error{fmt::format("{} is not set: the collector's token", env::kToken)};
   }
   return access;
 }
@@ -292,24 +290,23 @@ int RunTop(int argc, char** argv) {
   parser.Add("--json", &json, "with --once: as JSON", {.needs = "--once"});
   parser.SetFooter("Exit codes: 0 shown, or the job ended; 2 usage, or no collector.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
-  std::string problem;
-  const std::optional<CollectorAccess> access = FindCollector(target, &problem);
+  const Result<CollectorAccess> access = FindCollector(target);
   if (!access) {
-    PrintLine(problem);
+    PrintLine(access.error());
     return kUsage;
   }
   service::SilenceGrpc();
   if (once) return ShowOnce(top::Connect(access->address, access->token).get(), json);
   const UniqueFd signals = TakeSignals();
   const auto client = top::Connect(access->address, access->token);
-  auto terminal = Terminal::Open(&problem);
-  if (terminal == nullptr) {
-    PrintLine(problem);
+  auto terminal = Terminal::Open();
+  if (!terminal) {
+    PrintLine(terminal.error());
     return kUsage;
   }
   std::string last_words;
-  const int code = Screen(client.get(), terminal.get(), signals.get()).Run(&last_words);
-  terminal.reset();
+  const int code = Screen(client.get(), terminal->get(), signals.get()).Run(&last_words);
+  terminal->reset();
   if (!last_words.empty()) PrintLine(last_words);
   return code;
 }

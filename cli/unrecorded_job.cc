@@ -20,6 +20,7 @@
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_state.h"
 #include "collector/live/process_watch.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/runtime_modules.h"
 #include "proto/environment.h"
 
@@ -86,9 +87,7 @@ std::string PyTorchOf(const ProcSource& proc, pid_t pid, const std::string& file
   return "PyTorch " + text.substr(begin, end - begin);
 }
 
-bool Hangs(const Report& report) {
-  return std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
-}
+bool Hangs(const Report& report) { return std::ranges::any_of(report.findings, &Finding::hangs); }
 
 }  // namespace
 
@@ -258,8 +257,8 @@ void UnrecordedJob::KillRanks() {
 
 std::string UnrecordedJob::Text() const {
   if (!seen_) return "";
-  return fmt::format("{} rank{} of {} ({}): {}", seen_->ranks, seen_->ranks == 1 ? "" : "s",
-                     NameOf(options_.command), seen_->library, seen_->why);
+  return fmt::format("{} of {} ({}): {}", CountText(seen_->ranks, "rank"), NameOf(options_.command),
+                     seen_->library, seen_->why);
 }
 
 }  // namespace rollcall

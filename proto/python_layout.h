@@ -556,6 +556,20 @@ constexpr LayoutResult FindLayout(uint32_t version_hex, const unsigned char* run
   return LayoutResult::kUnknownVersion;
 }
 
+// The number of bytes from a frame's beginning that hold the fields which lead to the next frame.
+constexpr uint32_t FrameBytes(const Layout& layout) {
+  uint32_t end = 0;
+  const auto cover = [&end](uint32_t field, uint32_t bytes) {
+    if (field != kNone && field + bytes > end) end = field + bytes;
+  };
+  cover(layout.frame_previous, 8);
+  cover(layout.frame_code, 8);
+  cover(layout.frame_instruction, layout.lasti_bytes != 0 ? 4 : 8);
+  cover(layout.frame_owner, 1);
+  cover(layout.frame_is_entry, 1);
+  return end;
+}
+
 // --- Text ----------------------------------------------------------------------------------------
 
 // Converts `length` characters of `kind` bytes each to UTF-8. Writes at most `room` bytes, whole

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "proto/datatypes.h"
 #include "proto/ring_format.h"
@@ -94,75 +95,33 @@ struct Builder {
   }
 };
 
-// Converts a combiner number. Both libraries number the combiners in the standard's order (MPI 4.0,
-// table 5.1), but with different starting points and gaps, so each has its own list.
+// Converts a combiner number. Both libraries, and the standard's ABI, number the combiners in the
+// same order from NAMED on (ompi/include/mpi.h, MPICH's mpi.h), but start with different numbers.
 TypeShape ShapeOf(const Library& library, int value) {
-  if (library.abi.flavor == ring::Flavor::kOpenMpi) {
-    // ompi/include/mpi.h: NAMED 0, DUP, CONTIGUOUS, VECTOR, HVECTOR_INTEGER, HVECTOR, INDEXED,
-    // HINDEXED_INTEGER, HINDEXED, INDEXED_BLOCK, STRUCT_INTEGER, STRUCT, SUBARRAY, DARRAY,
-    // F90_REAL, F90_COMPLEX, F90_INTEGER, RESIZED, HINDEXED_BLOCK.
-    switch (value) {
-      case 1:
-        return TypeShape::kDup;
-      case 2:
-        return TypeShape::kContiguous;
-      case 3:
-        return TypeShape::kVector;
-      case 4:
-      case 5:
-        return TypeShape::kHvector;
-      case 6:
-        return TypeShape::kIndexed;
-      case 7:
-      case 8:
-        return TypeShape::kHindexed;
-      case 9:
-        return TypeShape::kIndexedBlock;
-      case 18:
-        return TypeShape::kHindexedBlock;
-      case 10:
-      case 11:
-        return TypeShape::kStruct;
-      case 12:
-        return TypeShape::kSubarray;
-      case 17:
-        return TypeShape::kResized;
-      default:
-        return TypeShape::kOther;
-    }
-  }
-  // MPICH mpi.h: NAMED 1, DUP, CONTIGUOUS, VECTOR, HVECTOR_INTEGER, HVECTOR, INDEXED,
-  // HINDEXED_INTEGER, HINDEXED, INDEXED_BLOCK, STRUCT_INTEGER, STRUCT, SUBARRAY, DARRAY, F90_REAL,
-  // F90_COMPLEX, F90_INTEGER, RESIZED, HINDEXED_BLOCK.
-  switch (value) {
-    case 2:
-      return TypeShape::kDup;
-    case 3:
-      return TypeShape::kContiguous;
-    case 4:
-      return TypeShape::kVector;
-    case 5:
-    case 6:
-      return TypeShape::kHvector;
-    case 7:
-      return TypeShape::kIndexed;
-    case 8:
-    case 9:
-      return TypeShape::kHindexed;
-    case 10:
-      return TypeShape::kIndexedBlock;
-    case 19:
-      return TypeShape::kHindexedBlock;
-    case 11:
-    case 12:
-      return TypeShape::kStruct;
-    case 13:
-      return TypeShape::kSubarray;
-    case 18:
-      return TypeShape::kResized;
-    default:
-      return TypeShape::kOther;
-  }
+  constexpr TypeShape kShapes[] = {
+      TypeShape::kOther,         // NAMED
+      TypeShape::kDup,           // DUP
+      TypeShape::kContiguous,    // CONTIGUOUS
+      TypeShape::kVector,        // VECTOR
+      TypeShape::kHvector,       // HVECTOR_INTEGER
+      TypeShape::kHvector,       // HVECTOR
+      TypeShape::kIndexed,       // INDEXED
+      TypeShape::kHindexed,      // HINDEXED_INTEGER
+      TypeShape::kHindexed,      // HINDEXED
+      TypeShape::kIndexedBlock,  // INDEXED_BLOCK
+      TypeShape::kStruct,        // STRUCT_INTEGER
+      TypeShape::kStruct,        // STRUCT
+      TypeShape::kSubarray,      // SUBARRAY
+      TypeShape::kOther,         // DARRAY
+      TypeShape::kOther,         // F90_REAL
+      TypeShape::kOther,         // F90_COMPLEX
+      TypeShape::kOther,         // F90_INTEGER
+      TypeShape::kResized,       // RESIZED
+      TypeShape::kHindexedBlock  // HINDEXED_BLOCK
+  };
+  const int index = value - library.abi.combiner_named;
+  return index >= 0 && index < static_cast<int>(std::size(kShapes)) ? kShapes[index]
+                                                                    : TypeShape::kOther;
 }
 
 TypeInfo Derive(Library* library, uint64_t handle, int depth, char* text, size_t text_size);

@@ -146,37 +146,8 @@ Abi AbiOf(void* handle, const Dl_info& where) {
 }
 
 void BindQueries(void* handle, Queries* query) {
-#define BIND(name) Bind(handle, "PMPI_" #name, &query->name)
-  BIND(Comm_rank);
-  BIND(Comm_size);
-  BIND(Comm_remote_size);
-  BIND(Comm_test_inter);
-  BIND(Comm_group);
-  BIND(Comm_remote_group);
-  BIND(Group_free);
-  BIND(Group_size);
-  BIND(Group_translate_ranks);
-  BIND(Comm_f2c);
-  BIND(Comm_get_name);
-  BIND(Topo_test);
-  BIND(Query_thread);
-  BIND(Get_library_version);
-  BIND(Error_class);
-  BIND(Type_size);
-  BIND(Type_get_extent);
-  BIND(Type_get_name);
-  BIND(Type_get_envelope);
-  BIND(Type_get_contents);
-  BIND(Type_free);
-  BIND(Dist_graph_neighbors_count);
-  BIND(Dist_graph_neighbors);
-  BIND(Graph_neighbors_count);
-  BIND(Graph_neighbors);
-  BIND(Cartdim_get);
-  BIND(Cart_shift);
-  BIND(Test_cancelled);
-  BIND(Group_rank);
-  BIND(Group_from_session_pset);
+#define BIND(result, name, parameters) Bind(handle, "PMPI_" #name, &query->name);
+  ROLLCALL_QUERIES(BIND)
 #undef BIND
 }
 

@@ -83,38 +83,42 @@ inline constexpr ReduceName kReduceNames[] = {
 };
 
 // The library functions that the shim itself calls: local and non-blocking only. Handles are passed
-// as Word; a returned handle must be masked (Library::Handle).
+// as Word; a returned handle must be masked (Library::Handle). X(result, name, parameters).
+#define ROLLCALL_QUERIES(X)                                               \
+  X(int, Comm_rank, (Word, int*))                                         \
+  X(int, Comm_size, (Word, int*))                                         \
+  X(int, Comm_remote_size, (Word, int*))                                  \
+  X(int, Comm_test_inter, (Word, int*))                                   \
+  X(int, Comm_group, (Word, void*))                                       \
+  X(int, Comm_remote_group, (Word, void*))                                \
+  X(int, Group_free, (void*))                                             \
+  X(int, Group_size, (Word, int*))                                        \
+  X(int, Group_translate_ranks, (Word, int, const int*, Word, int*))      \
+  X(Word, Comm_f2c, (int))                                                \
+  X(int, Comm_get_name, (Word, char*, int*))                              \
+  X(int, Topo_test, (Word, int*))                                         \
+  X(int, Query_thread, (int*))                                            \
+  X(int, Get_library_version, (char*, int*))                              \
+  X(int, Error_class, (int, int*))                                        \
+  X(int, Type_size, (Word, int*))                                         \
+  X(int, Type_get_extent, (Word, int64_t*, int64_t*))                     \
+  X(int, Type_get_name, (Word, char*, int*))                              \
+  X(int, Type_get_envelope, (Word, int*, int*, int*, int*))               \
+  X(int, Type_get_contents, (Word, int, int, int, int*, int64_t*, void*)) \
+  X(int, Type_free, (void*))                                              \
+  X(int, Dist_graph_neighbors_count, (Word, int*, int*, int*))            \
+  X(int, Dist_graph_neighbors, (Word, int, int*, int*, int, int*, int*))  \
+  X(int, Graph_neighbors_count, (Word, int, int*))                        \
+  X(int, Graph_neighbors, (Word, int, int, int*))                         \
+  X(int, Cartdim_get, (Word, int*))                                       \
+  X(int, Cart_shift, (Word, int, int, int*, int*))                        \
+  X(int, Test_cancelled, (const void*, int*))                             \
+  X(int, Group_rank, (Word, int*))                                        \
+  X(int, Group_from_session_pset, (Word, const char*, void*))
 struct Queries {
-  int (*Comm_rank)(Word, int*);
-  int (*Comm_size)(Word, int*);
-  int (*Comm_remote_size)(Word, int*);
-  int (*Comm_test_inter)(Word, int*);
-  int (*Comm_group)(Word, void*);
-  int (*Comm_remote_group)(Word, void*);
-  int (*Group_free)(void*);
-  int (*Group_size)(Word, int*);
-  int (*Group_translate_ranks)(Word, int, const int*, Word, int*);
-  Word (*Comm_f2c)(int);
-  int (*Comm_get_name)(Word, char*, int*);
-  int (*Topo_test)(Word, int*);
-  int (*Query_thread)(int*);
-  int (*Get_library_version)(char*, int*);
-  int (*Error_class)(int, int*);
-  int (*Type_size)(Word, int*);
-  int (*Type_get_extent)(Word, int64_t*, int64_t*);
-  int (*Type_get_name)(Word, char*, int*);
-  int (*Type_get_envelope)(Word, int*, int*, int*, int*);
-  int (*Type_get_contents)(Word, int, int, int, int*, int64_t*, void*);
-  int (*Type_free)(void*);
-  int (*Dist_graph_neighbors_count)(Word, int*, int*, int*);
-  int (*Dist_graph_neighbors)(Word, int, int*, int*, int, int*, int*);
-  int (*Graph_neighbors_count)(Word, int, int*);
-  int (*Graph_neighbors)(Word, int, int, int*);
-  int (*Cartdim_get)(Word, int*);
-  int (*Cart_shift)(Word, int, int, int*, int*);
-  int (*Test_cancelled)(const void*, int*);
-  int (*Group_rank)(Word, int*);
-  int (*Group_from_session_pset)(Word, const char*, void*);
+#define ROLLCALL_QUERY(result, name, parameters) result(*name) parameters;
+  ROLLCALL_QUERIES(ROLLCALL_QUERY)
+#undef ROLLCALL_QUERY
 };
 
 struct Comm;

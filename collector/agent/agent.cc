@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -14,8 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -75,7 +72,6 @@ Agent::Agent(AgentOptions options, Transport* transport)
     : options_(std::move(options)),
       transport_(transport),
       realtime_offset_ns_(Now(CLOCK_REALTIME) - Now(CLOCK_MONOTONIC)),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       journal_(options_.run_directory),
       request_worker_(options_.run_directory,
@@ -94,13 +90,8 @@ Agent::Agent(AgentOptions options, Transport* transport)
         "no inotify instance is free (fs.inotify.max_user_instances): the end of a process that is "
         "shorter than the time between two samples is not seen");
   }
-  std::string problem;
-  if (!socket_.Listen(options_.run_directory, &problem)) problems_.push_back(problem);
-}
-
-void Agent::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_fd_.get(), &one, sizeof(one)) < 0) return;  // full: a wake-up is pending already
+  const Result<> listens = socket_.Listen(options_.run_directory);
+  if (!listens) problems_.push_back(listens.error());
 }
 
 void Agent::Wait(int timeout_ms) {
@@ -108,7 +99,7 @@ void Agent::Wait(int timeout_ms) {
   const auto add = [&entries](int fd) {
     if (fd >= 0) entries.push_back({fd, POLLIN, 0});
   };
-  add(wake_fd_.get());
+  add(wake_.get());
   add(inotify_fd_.get());
   if (transport_ != nullptr) add(transport_->wake_fd());
   for (const int fd : socket_.fds()) add(fd);
@@ -125,7 +116,7 @@ void Agent::Wait(int timeout_ms) {
       snapshots_.empty() &&
       std::ranges::any_of(processes_, [](const auto& process) { return process->copy_due; });
   if (poll(entries.data(), entries.size(), rescan_ || copies ? 0 : timeout) <= 0) return;
-  Drain(wake_fd_.get());
+  wake_.Clear();
   if (transport_ != nullptr && transport_->wake_fd() >= 0) Drain(transport_->wake_fd());
   if (inotify_fd_) {
     for (const pollfd& entry : entries) {
@@ -139,9 +130,9 @@ void Agent::Wait(int timeout_ms) {
 
 void Agent::RunOnce(int timeout_ms) {
   Wait(timeout_ms);
-  for (const ReceivedRing& ring : socket_.Accept()) {
-    if (ring.fd >= 0) {
-      AddRing(ring.name, UniqueFd(ring.fd), ring.pid, /*in_directory=*/false);
+  for (ReceivedRing& ring : socket_.Accept()) {
+    if (ring.fd) {
+      AddRing(ring.name, std::move(ring.fd), ring.pid, /*in_directory=*/false);
     } else {
       ++refusals_[ring.name];
     }
@@ -248,7 +239,7 @@ void Agent::WatchProcess(Process* process) {
   const bool watched =
       process->pid != 0 && process->watch.Open(process->pid, sample.process_start_ticks);
   // A lack of descriptors must not make a process look ended: the next sample retries.
-  if (!watched && !HasFreeDescriptors(wake_fd_.get())) return;
+  if (!watched && !HasFreeDescriptors(wake_.get())) return;
   process->watch_tried = true;
   Journal(journal::ProcessSeen{
       .process = NameOf(*process), .ring_name = process->name, .at_ns = Now(CLOCK_REALTIME)});
@@ -332,10 +323,9 @@ bool Agent::EndedInterrupted(const Process& process) const {
 // same directory. All of them are trusted equally.
 void Agent::ReadJournalLines() {
   rpc::AgentMessage message;
-  std::string error;
   for (const std::string& line : journal_.ReadNew()) {
-    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
-    if (event.has_value() && std::holds_alternative<journal::ProcessEnded>(*event)) {
+    const Result<JournalEvent> event = ParseJournalLine(line);
+    if (event && std::holds_alternative<journal::ProcessEnded>(*event)) {
       const auto& ended = std::get<journal::ProcessEnded>(*event);
       for (const auto& process : processes_) {
         const journal::ProcessName name = NameOf(*process);
@@ -460,11 +450,10 @@ void Agent::Journal(const JournalEvent& event) {
 }
 
 void Agent::Append(const JournalEvent& event) {
-  if (!journal_writer_.has_value()) {
-    std::string error;
-    journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile, &error);
+  if (!journal_writer_) {
+    journal_writer_ = JournalWriter::Open(options_.run_directory + "/" + kJournalFile);
   }
-  if (journal_writer_.has_value() && journal_writer_->Append(event)) return;
+  if (journal_writer_ && journal_writer_->Append(event)) return;
   if (transport_ == nullptr || connection_ == 0) return;
   rpc::AgentMessage message;
   message.mutable_journal()->set_lines(FormatJournalLine(event));

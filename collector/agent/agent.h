@@ -28,6 +28,7 @@
 #include "collector/agent/transport.h"
 #include "collector/base/file.h"
 #include "collector/base/process_table.h"
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 #include "collector/live/process_watch.h"
 #include "collector/model/trace.h"
@@ -70,7 +71,7 @@ class Agent {
   // Waits for work, at most `timeout_ms` and never past the next sample, and then does the work.
   void RunOnce(int timeout_ms);
   // Makes RunOnce() return soon. Callable from any thread; async-signal-safe.
-  void Wake();
+  void Wake() { wake_.Wake(); }
 
   // The collector has reported that the run is over.
   bool shut_down() const { return shut_down_; }
@@ -216,11 +217,11 @@ class Agent {
   Transport* const transport_;
   const ProcSource proc_;
   const int64_t realtime_offset_ns_;  // CLOCK_REALTIME minus CLOCK_MONOTONIC
-  const UniqueFd wake_fd_;            // declared before request_worker_, whose thread writes to it
+  const WakeFd wake_;                 // declared before request_worker_, whose thread uses it
   const UniqueFd inotify_fd_;
   AgentSocket socket_;
   JournalTail journal_;
-  std::optional<JournalWriter> journal_writer_;
+  Result<JournalWriter> journal_writer_ = Error{};
   RequestWorker request_worker_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;

@@ -37,24 +37,21 @@ bool IsPlainText(const std::string& text) {
          std::ranges::all_of(text, [](const char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-int ListenAt(const sockaddr_un& address, size_t path_size) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
+// None, with errno, on failure.
+UniqueFd ListenAt(const sockaddr_un& address, size_t path_size) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_size);
   const bool abstract = address.sun_path[0] == '\0';
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-      (abstract || chmod(address.sun_path, 0600) == 0) && listen(fd, AgentSocket::kMaxPeers) == 0) {
-    return fd;
-  }
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
+  const bool listens = fd &&
+                       bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                       (abstract || chmod(address.sun_path, 0600) == 0) &&
+                       listen(fd.get(), AgentSocket::kMaxPeers) == 0;
+  return listens ? std::move(fd) : UniqueFd();
 }
 
-// The descriptor in the message, or -1 if there is none. Further descriptors are closed.
-int TakeDescriptor(msghdr* message) {
-  int taken = -1;
+// The first descriptor in the message. Further descriptors are closed.
+UniqueFd TakeDescriptor(msghdr* message) {
+  UniqueFd taken;
   for (cmsghdr* header = CMSG_FIRSTHDR(message); header != nullptr;
        header = CMSG_NXTHDR(message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -62,11 +59,8 @@ int TakeDescriptor(msghdr* message) {
     for (size_t i = 0; i < count; ++i) {
       int fd;
       memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
-      if (taken < 0) {
-        taken = fd;
-      } else {
-        close(fd);
-      }
+      UniqueFd one(fd);
+      if (!taken) taken = std::move(one);
     }
   }
   return taken;
@@ -75,58 +69,48 @@ int TakeDescriptor(msghdr* message) {
 }  // namespace
 
 AgentSocket::~AgentSocket() {
-  for (const Peer& peer : peers_) close(peer.fd);
-  if (abstract_fd_ >= 0) close(abstract_fd_);
-  if (fd_ >= 0) {
-    close(fd_);
-    unlink(path_.c_str());
-  }
+  if (fd_) unlink(path_.c_str());
 }
 
-bool AgentSocket::Listen(const std::string& run_directory, std::string* problem) {
+Result<> AgentSocket::Listen(const std::string& run_directory) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path_ = run_directory + "/" + kAgentSocket;
   if (path_.size() >= sizeof(address.sun_path)) {
-    *problem = fmt::format("{} is too long for a socket's name", path_);
-    return false;
+    return Error{fmt::format("{} is too long for a socket's name", path_)};
   }
   // The caller holds the agent's lock, so an earlier listener has ended.
   unlink(path_.c_str());
   memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   fd_ = ListenAt(address, path_.size() + 1);
-  if (fd_ < 0) {
-    *problem = fmt::format("cannot listen on {}: {}", path_, strerror(errno));
-    return false;
-  }
+  if (!fd_) return Error{fmt::format("cannot listen on {}: {}", path_, strerror(errno))};
   if (path_.size() + 1 < sizeof(address.sun_path)) {
     address.sun_path[0] = '\0';
     memcpy(address.sun_path + 1, path_.data(), path_.size());
     abstract_fd_ = ListenAt(address, path_.size() + 1);
   }
-  return true;
+  return {};
 }
 
 std::vector<int> AgentSocket::fds() const {
   std::vector<int> fds;
-  if (fd_ >= 0) fds.push_back(fd_);
-  if (abstract_fd_ >= 0) fds.push_back(abstract_fd_);
-  for (const Peer& peer : peers_) fds.push_back(peer.fd);
+  if (fd_) fds.push_back(fd_.get());
+  if (abstract_fd_) fds.push_back(abstract_fd_.get());
+  for (const Peer& peer : peers_) fds.push_back(peer.fd.get());
   return fds;
 }
 
-void AgentSocket::AcceptPeers(int listening) {
-  while (listening >= 0 && peers_.size() < kMaxPeers) {
-    const int fd = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
+void AgentSocket::AcceptPeers(const UniqueFd& listening) {
+  while (listening && peers_.size() < kMaxPeers) {
+    UniqueFd fd(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd) return;
     ucred credentials = {};
     socklen_t size = sizeof(credentials);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0 ||
+    if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0 ||
         credentials.uid != geteuid()) {
-      close(fd);
       continue;
     }
-    peers_.push_back({fd, credentials.pid, std::chrono::steady_clock::now()});
+    peers_.push_back({std::move(fd), credentials.pid, std::chrono::steady_clock::now()});
   }
 }
 
@@ -139,19 +123,17 @@ bool AgentSocket::Receive(const Peer& peer, std::vector<ReceivedRing>* received)
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  const ssize_t n = recvmsg(peer.fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  const ssize_t n = recvmsg(peer.fd.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
     return std::chrono::steady_clock::now() - peer.since > kPeerTimeout;
   }
-  const int fd = n > 0 ? TakeDescriptor(&message) : -1;
+  UniqueFd fd = n > 0 ? TakeDescriptor(&message) : UniqueFd();
   const std::string name(hello.ring_name, strnlen(hello.ring_name, sizeof(hello.ring_name)));
   const bool is_hello = n == sizeof(hello) &&
                         memcmp(hello.magic, kAgentMagic, sizeof(kAgentMagic)) == 0 &&
                         hello.version == 1;
-  if (is_hello && (fd >= 0 ? IsRingName(name) : IsPlainText(name))) {
-    received->push_back({fd, peer.pid, name});
-  } else if (fd >= 0) {
-    close(fd);
+  if (is_hello && (fd ? IsRingName(name) : IsPlainText(name))) {
+    received->push_back({std::move(fd), peer.pid, name});
   }
   return true;
 }
@@ -160,15 +142,7 @@ std::vector<ReceivedRing> AgentSocket::Accept() {
   AcceptPeers(fd_);
   AcceptPeers(abstract_fd_);
   std::vector<ReceivedRing> received;
-  std::vector<Peer> waiting;
-  for (const Peer& peer : peers_) {
-    if (Receive(peer, &received)) {
-      close(peer.fd);
-    } else {
-      waiting.push_back(peer);
-    }
-  }
-  peers_ = std::move(waiting);
+  std::erase_if(peers_, [&](const Peer& peer) { return Receive(peer, &received); });
   return received;
 }
 

@@ -10,11 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/file.h"
+#include "collector/base/result.h"
+
 namespace rollcall::agent {
 
 // Received over the socket: a ring, or the reason why a process has none.
 struct ReceivedRing {
-  int fd = -1;    // the receiver owns it; -1: there is no ring
+  UniqueFd fd;    // none: there is no ring
   pid_t pid = 0;  // the sender's pid in the agent's namespace (SO_PEERCRED)
   std::string
       name;  // file name the ring would have had, safe to use as one; the reason without one
@@ -33,9 +36,8 @@ class AgentSocket {
   AgentSocket& operator=(const AgentSocket&) = delete;
 
   // Listens in `run_directory`, replacing a socket that an earlier agent left, and on the same name
-  // in the abstract namespace. If it cannot listen in `run_directory`, returns false and sets
-  // `problem`; the agent then continues without a socket.
-  bool Listen(const std::string& run_directory, std::string* problem);
+  // in the abstract namespace. On an error the agent continues without a socket.
+  Result<> Listen(const std::string& run_directory);
 
   // Descriptors that are readable when Accept() has something to do.
   std::vector<int> fds() const;
@@ -44,16 +46,16 @@ class AgentSocket {
 
  private:
   struct Peer {
-    int fd;
+    UniqueFd fd;
     pid_t pid;
     std::chrono::steady_clock::time_point since;
   };
-  void AcceptPeers(int listening);
+  void AcceptPeers(const UniqueFd& listening);
   // True if this peer is finished, successfully or not.
   static bool Receive(const Peer& peer, std::vector<ReceivedRing>* received);
 
-  int fd_ = -1;
-  int abstract_fd_ = -1;
+  UniqueFd fd_;
+  UniqueFd abstract_fd_;
   std::string path_;
   std::vector<Peer> peers_;
 };

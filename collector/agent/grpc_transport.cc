@@ -3,7 +3,6 @@
 
 #include <grpcpp/grpcpp.h>
 #include <netdb.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "collector/base/address.h"
+#include "collector/base/file.h"
 #include "collector/base/text.h"
 #include "collector/rpc/channel.h"
 #include "collector/rpc/protocol.h"
@@ -48,7 +48,6 @@ class GrpcTransport : public Transport {
                 std::function<void(const std::string&)> on_refused)
       : token_(std::move(token)),
         on_refused_(std::move(on_refused)),
-        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         // Without credentials every call fails.
         collector_(StubOf(address, rpc::AgentCredentials(address, token_))) {
     thread_ = std::thread([this] { ConnectLoop(); });
@@ -63,7 +62,6 @@ class GrpcTransport : public Transport {
     }
     changed_.notify_all();
     thread_.join();
-    close(wake_fd_);
   }
 
   uint64_t connection() const override {
@@ -94,7 +92,7 @@ class GrpcTransport : public Transport {
     return std::exchange(received_, {});
   }
 
-  int wake_fd() const override { return wake_fd_; }
+  int wake_fd() const override { return wake_.get(); }
 
  private:
   // One Attach call. All of its state is guarded by the transport's mutex; gRPC calls the On…
@@ -134,7 +132,7 @@ class GrpcTransport : public Transport {
       owner_->queue_.clear();
       owner_->queued_bytes_ = 0;
       owner_->connection_ = ++owner_->connections_;
-      owner_->Wake();
+      owner_->wake_.Wake();
     }
 
     void OnReadDone(bool ok) override {
@@ -149,7 +147,7 @@ class GrpcTransport : public Transport {
         }
         owner_->received_.push_back(std::move(incoming_));
         incoming_.Clear();
-        owner_->Wake();
+        owner_->wake_.Wake();
       }
       StartRead(&incoming_);
     }
@@ -160,7 +158,7 @@ class GrpcTransport : public Transport {
       owner_->queued_bytes_ -= std::min(owner_->queued_bytes_, QueuedBytes(outgoing_));
       if (ok) WriteNext();
       if (owner_->queue_.empty()) owner_->changed_.notify_all();
-      owner_->Wake();
+      owner_->wake_.Wake();
     }
 
     void OnDone(const grpc::Status& status) override {
@@ -175,7 +173,7 @@ class GrpcTransport : public Transport {
       if (rpc::IsOfAnotherToken(status)) refusal_ = rpc::kWrongToken;
       owner_->connection_ = 0;
       owner_->changed_.notify_all();
-      owner_->Wake();
+      owner_->wake_.Wake();
     }
 
     // Mutex held.
@@ -206,11 +204,6 @@ class GrpcTransport : public Transport {
 
   static size_t QueuedBytes(const rpc::AgentMessage& message) {
     return kMessageBytes + message.ByteSizeLong();
-  }
-
-  void Wake() {
-    const uint64_t one = 1;
-    if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
   }
 
   void ConnectLoop() {
@@ -260,7 +253,7 @@ class GrpcTransport : public Transport {
 
   const std::string token_;
   const std::function<void(const std::string&)> on_refused_;
-  const int wake_fd_;
+  const WakeFd wake_;
   const std::unique_ptr<rpc::Collector::Stub> collector_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -2,12 +2,11 @@
 #include "collector/agent/journal_tail.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <optional>
 
+#include "collector/base/byte_source.h"
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 #include "proto/run_directory.h"
 
@@ -22,23 +21,15 @@ constexpr size_t kMaxLine = 1 << 20;
 JournalTail::JournalTail(const std::string& run_directory)
     : path_(run_directory + "/" + kJournalFile) {}
 
-JournalTail::~JournalTail() {
-  if (fd_ >= 0) close(fd_);
-}
-
 std::vector<std::string> JournalTail::ReadNew() {
   std::vector<std::string> lines;
-  if (fd_ < 0) {
-    fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd_ < 0) return lines;
-  }
+  if (!fd_) fd_.reset(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd_) return lines;
+  FileSource file(fd_.get());
   char buffer[16384];
-  for (;;) {
-    const ssize_t n = pread(fd_, buffer, sizeof(buffer), static_cast<off_t>(offset_));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    offset_ += static_cast<uint64_t>(n);
-    partial_.append(buffer, static_cast<size_t>(n));
+  while (const size_t got = file.Read(offset_, buffer, sizeof(buffer))) {
+    offset_ += got;
+    partial_.append(buffer, got);
     size_t begin = 0;
     for (size_t end; (end = partial_.find('\n', begin)) != std::string::npos; begin = end + 1) {
       if (end > begin) lines.push_back(partial_.substr(begin, end - begin));
@@ -52,8 +43,7 @@ std::vector<std::string> JournalTail::ReadNew() {
 bool SawProcesses(const std::string& run_directory) {
   const std::vector<std::string> lines = JournalTail(run_directory).ReadNew();
   return std::ranges::any_of(lines, [](const std::string& line) {
-    std::string error;
-    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    const Result<JournalEvent> event = ParseJournalLine(line);
     return event && std::holds_alternative<journal::ProcessSeen>(*event);
   });
 }

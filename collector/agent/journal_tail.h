@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/file.h"
+
 namespace rollcall::agent {
 
 // Not thread-safe.
 class JournalTail {
  public:
   explicit JournalTail(const std::string& run_directory);
-  ~JournalTail();
-  JournalTail(const JournalTail&) = delete;
-  JournalTail& operator=(const JournalTail&) = delete;
 
   // Returns the complete lines, without line breaks, that were appended since the last call; all
   // lines after Rewind().
@@ -27,7 +26,7 @@ class JournalTail {
 
  private:
   const std::string path_;
-  int fd_ = -1;
+  UniqueFd fd_;
   uint64_t offset_ = 0;
   std::string partial_;
 };

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <map>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 
+#include "collector/base/result.h"
 #include "collector/live/activity.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
@@ -44,8 +44,7 @@ std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const Process
     const bool sleeps =
         thread.activity_level == ActivityLevel::kWaiting && thread.state == RunState::kSleeping;
     if (!sleeps) return std::nullopt;
-    const auto now = std::ranges::find_if(
-        state.threads, [&](const ThreadState& other) { return other.tid == thread.tid; });
+    const auto now = std::ranges::find(state.threads, thread.tid, &ThreadState::tid);
     if (now == state.threads.end()) continue;
     std::vector<int> descriptors = AwaitedDescriptors(proc, state.pid, memory, *now);
     if (!descriptors.empty()) awaited[thread.tid] = std::move(descriptors);
@@ -64,20 +63,19 @@ std::optional<OutsideWait> FindOutsideWait(const ProcSource& proc, const Process
 LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wait_only,
                         Symbolizer* symbolizer) {
   const ProcSource proc;
-  std::string error;
   const auto begin = std::chrono::steady_clock::now();
-  const std::optional<ProcessState> before = ReadProcessState(proc, pid, start_ticks, &error);
-  if (!before.has_value() || (wait_only && Runs(*before))) return {};
+  const Result<ProcessState> before = ReadProcessState(proc, pid, start_ticks);
+  if (!before || (wait_only && Runs(*before))) return {};
   const LiveStacks stacks = CaptureLiveStacks(proc, pid);
   std::this_thread::sleep_until(begin + kInterval);
-  const std::optional<ProcessState> after = ReadProcessState(proc, pid, start_ticks, &error);
+  const Result<ProcessState> after = ReadProcessState(proc, pid, start_ticks);
 
   LiveLook look;
   std::vector<LiveStack>& results = look.stacks;
   std::vector<ThreadActivity> users;
   for (const LiveThread& thread : stacks.threads) {
     std::optional<ThreadActivity> activity;
-    if (after.has_value()) activity = Summarize(*before, *after, thread.tid);
+    if (after) activity = Summarize(*before, *after, thread.tid);
     // The thread ended during the sample. Its last known position is an earlier stack, if there is
     // one.
     if (thread.frames.empty() && activity && activity->activity_level == ActivityLevel::kEnded)
@@ -99,10 +97,10 @@ LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wai
     LiveStack result;
     result.tid = static_cast<uint32_t>(pid);
     result.unreadable = stacks.error;
-    if (after.has_value()) result.state = StateText(Summarize(*before, *after, 0));
+    if (after) result.state = StateText(Summarize(*before, *after, 0));
     results.push_back(std::move(result));
   }
-  if (after.has_value()) look.outside_wait = FindOutsideWait(proc, *after, users, all_here);
+  if (after) look.outside_wait = FindOutsideWait(proc, *after, users, all_here);
   return look;
 }
 

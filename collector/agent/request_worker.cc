@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "collector/agent/live_stacks.h"
 #include "collector/base/clock.h"
+#include "collector/base/result.h"
 #include "collector/collect/environment.h"
 #include "collector/import/journal.h"
 #include "collector/rpc/frames.h"
@@ -17,45 +16,8 @@
 
 namespace rollcall::agent {
 
-RequestWorker::RequestWorker(std::string run_directory, Reply reply)
-    : run_directory_(std::move(run_directory)),
-      reply_(std::move(reply)),
-      thread_([this] { Work(); }) {}
-
-RequestWorker::~RequestWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void RequestWorker::Enqueue(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (queue_.size() >= kMaxRequests) return;
-    queue_.push_back(std::move(work));
-  }
-  changed_.notify_all();
-}
-
-void RequestWorker::Work() {
-  for (;;) {
-    std::function<void()> work;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-      if (stop_) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    work();
-  }
-}
-
 void RequestWorker::Submit(uint64_t connection, const rpc::SymbolRequest& request) {
-  Enqueue([this, connection, request] {
+  worker_.Add([this, connection, request] {
     rpc::AgentMessage answer;
     rpc::SymbolTable* table = answer.mutable_symbols();
     table->set_request(request.request());
@@ -74,20 +36,18 @@ void RequestWorker::Submit(uint64_t connection, const rpc::SymbolRequest& reques
 
 void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& request,
                            const StackTarget& target) {
-  Enqueue([this, connection, number = request.request(), target] {
-    std::string error;
-    std::optional<JournalWriter> journal =
-        JournalWriter::Open(run_directory_ + "/" + kJournalFile, &error);
+  worker_.Add([this, connection, number = request.request(), target] {
+    Result<JournalWriter> journal = JournalWriter::Open(run_directory_ + "/" + kJournalFile);
     LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here,
                                    target.wait_only, &symbolizer_);
     const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
     const int64_t now_ns = Now(CLOCK_REALTIME);
     for (LiveStack& stack : look.stacks) {
-      if (!journal.has_value() || target.wait_only) break;
+      if (!journal || target.wait_only) break;
       journal->Append(
           journal::StackSeen{.process = name, .stack = std::move(stack), .at_ns = now_ns});
     }
-    if (journal.has_value() && !look.stacks.empty()) {
+    if (journal && !look.stacks.empty()) {
       journal->Append(journal::OutsideWaitSeen{.process = name,
                                                .activity = target.activity,
                                                .wait = look.outside_wait,
@@ -102,7 +62,7 @@ void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& req
 
 void RequestWorker::Submit(uint64_t connection, const rpc::EnvironmentRequest& request,
                            const EnvironmentTarget& target) {
-  Enqueue([this, connection, number = request.request(), target] {
+  worker_.Add([this, connection, number = request.request(), target] {
     collect::Variables variables;
     if (target.pid > 0) variables = collect::EnvironmentOf(static_cast<uint32_t>(target.pid));
     // An agent has the environment of the rank, or of the `rollcall run`, that started it.

@@ -6,14 +6,12 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
 
+#include "collector/base/worker.h"
 #include "collector/symbolize/symbolizer.h"
 #include "proto/collector.pb.h"
 
@@ -45,11 +43,9 @@ class RequestWorker {
   using Reply = std::function<void(uint64_t connection, rpc::AgentMessage)>;
 
   // Live stacks are appended to the journal of `run_directory` before they are answered.
-  RequestWorker(std::string run_directory, Reply reply);
-  // Waits for the answer in progress; drops the other requests.
-  ~RequestWorker();
-  RequestWorker(const RequestWorker&) = delete;
-  RequestWorker& operator=(const RequestWorker&) = delete;
+  // The destructor waits for the answer in progress, and drops the other requests.
+  RequestWorker(std::string run_directory, Reply reply)
+      : run_directory_(std::move(run_directory)), reply_(std::move(reply)) {}
 
   void Submit(uint64_t connection, const rpc::SymbolRequest& request);
   void Submit(uint64_t connection, const rpc::LiveStackRequest& request, const StackTarget& target);
@@ -61,17 +57,10 @@ class RequestWorker {
   static constexpr size_t kMaxRequests = 4096;
 
  private:
-  void Enqueue(std::function<void()> work);
-  void Work();
-
   const std::string run_directory_;
   const Reply reply_;
-  Symbolizer symbolizer_;  // used only by the answering thread
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  bool stop_ = false;
-  std::thread thread_;  // declared last: it uses everything above
+  Symbolizer symbolizer_;        // used only by the answering thread
+  Worker worker_{kMaxRequests};  // declared last: it uses everything above
 };
 
 }  // namespace rollcall::agent

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collector/base/file.h"
+#include "collector/base/print_line.h"
 #include "collector/import/ring_image.h"
 #include "proto/run_directory.h"
 
@@ -37,15 +38,9 @@ bool CopyRing(int fd, const std::string& directory, const std::string& name) {
     out = open(partial.c_str(), flags, 0600);
   }
   if (out < 0) return false;
-  size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t n = write(out, bytes.data() + written, bytes.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    written += static_cast<size_t>(n);
-  }
-  const bool whole = close(out) == 0 && written == bytes.size() &&
-                     rename(partial.c_str(), (directory + "/" + name).c_str()) == 0;
+  const bool written = WriteAll(out, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const bool whole =
+      close(out) == 0 && written && rename(partial.c_str(), (directory + "/" + name).c_str()) == 0;
   if (!whole) unlink(partial.c_str());
   return whole;
 }

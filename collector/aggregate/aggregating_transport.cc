@@ -9,6 +9,7 @@
 
 #include "collector/base/address.h"
 #include "collector/base/file.h"
+#include "collector/base/find.h"
 
 namespace rollcall::aggregate {
 namespace {
@@ -110,9 +111,8 @@ void AggregatingTransport::Deliver(const rpc::ToAgent& message) {
   std::shared_ptr<service::AgentLink> link;
   {
     const std::lock_guard lock(mutex_);
-    const auto agent = agents_.find(message.agent());
-    if (agent == agents_.end()) return;
-    link = agent->second;
+    link = FindOr(agents_, message.agent(), nullptr);
+    if (link == nullptr) return;
   }
   if (message.has_message()) {
     link->Send(message.message());
@@ -169,11 +169,11 @@ void AggregatingTransport::Run() {
 
 std::unique_ptr<service::CollectorServer> AggregatingTransport::Serve() {
   const std::string own = OwnAddress(address_);
-  std::string problem;
   if (own.empty()) return nullptr;
   // One unread message per agent: a node has no memory to spare for the rings of others.
-  auto server = service::Serve(own + ":0", token_, this, &problem,
-                               {.max_message_bytes = kMaxAgentBytes, .max_unread = 1});
+  auto server = service::Serve(own + ":0", token_, this,
+                               {.max_message_bytes = kMaxAgentBytes, .max_unread = 1})
+                    .value_or(nullptr);
   if (server != nullptr) served_at_ = own + ":" + std::to_string(server->port());
   return server;
 }
@@ -208,8 +208,7 @@ void AggregatingTransport::SendQueued() {
       const size_t more = queue_.front().ByteSizeLong();
       if (bytes != 0 && bytes + more > kMessageBytes) break;
       bytes += more;
-      const auto agent = agents_.find(queue_.front().agent());
-      if (agent != agents_.end()) sent.push_back(agent->second);
+      if (const auto* agent = FindOrNull(agents_, queue_.front().agent())) sent.push_back(*agent);
       *message.mutable_from_agents()->add_messages() = std::move(queue_.front());
     }
   }

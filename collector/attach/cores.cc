@@ -14,6 +14,7 @@
 #include "collector/attach/rank_identity.h"
 #include "collector/attach/sample.h"
 #include "collector/attach/trace_of_stacks.h"
+#include "collector/base/result.h"
 #include "collector/base/text.h"
 #include "collector/core/core_unwinder.h"
 #include "collector/import/read_ahead.h"
@@ -43,8 +44,10 @@ struct OpenedCore {
 OpenedCore OpenCore(const std::filesystem::path& path) {
   OpenedCore opened;
   opened.file = CleanText(path.filename().string(), kMaxFileNameBytes);
-  opened.process = CoreProcess::Open(path.string(), &opened.error);
-  if (opened.process == nullptr) return opened;
+  Result<std::unique_ptr<CoreProcess>> process = CoreProcess::Open(path.string());
+  opened.error = process.error();
+  if (!process) return opened;
+  opened.process = std::move(*process);
   const std::vector<CoreMapping>& mappings = opened.process->core().mappings;
   opened.communicates = std::ranges::any_of(
       mappings, [](const CoreMapping& mapping) { return IsCommunicationLibrary(mapping.path); });
@@ -221,7 +224,7 @@ class Sampler {
 
 }  // namespace
 
-FoundCores FindCores(const std::string& directory, std::string* error) {
+FoundCores FindCores(const std::string& directory) {
   FoundCores found;
   std::vector<std::filesystem::path> paths;
   std::error_code code;
@@ -232,7 +235,7 @@ FoundCores FindCores(const std::string& directory, std::string* error) {
       paths.push_back(entries->path());
     }
   }
-  if (code) *error = fmt::format("{}: {}", directory, code.message());
+  if (code) found.problems.push_back(fmt::format("{}: {}", directory, code.message()));
   std::ranges::sort(paths);
   std::map<JobKey, ByRank> jobs;
   ReadAhead<OpenedCore> cores(paths.size(), ReadingThreads(),

@@ -25,15 +25,15 @@ struct CoreJob {
 };
 
 struct FoundCores {
-  std::vector<CoreJob> jobs;          // ordered by launcher, job and size
-  std::vector<std::string> problems;  // a line for each core that belongs to no rank or is damaged
+  std::vector<CoreJob> jobs;  // ordered by launcher, job and size
+  // A line for each core that belongs to no rank or is damaged, and if the directory is unreadable.
+  std::vector<std::string> problems;
 };
 
 // Reads the regular files in `directory`, whatever their names, but not its subdirectories. Files
 // that are not core files are ignored. A core contains the environment at the start of the process,
 // so a process is not found as a rank if it set its rank variables (IdentifyRank()) only later.
-// Sets `*error` if the directory cannot be read.
-FoundCores FindCores(const std::string& directory, std::string* error);
+FoundCores FindCores(const std::string& directory);
 
 // Takes the stacks from the cores, in the order of `job.job.ranks`. `integers`: also read the
 // integers of Python frames. `*problems`: the parts that could not be read (threads left out,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/attach/frame_meaning.h"
 
-#include <algorithm>
 #include <cctype>
 #include <optional>
 #include <unordered_map>
 
+#include "collector/base/find.h"
+#include "collector/base/text.h"
 #include "collector/matching/gil_wait.h"
 
 namespace rollcall::attach {
@@ -39,19 +40,13 @@ constexpr PythonRow kPythonRows[] = {
 #undef PYTHON
 };
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 // Maps "mpi_allreduce" to MPI_Allreduce; also for NCCL's functions.
 const std::unordered_map<std::string, Operation>& OperationsByName() {
   static const auto names = [] {
     std::unordered_map<std::string, Operation> all;
     for (uint16_t number = 1; number < kOperationNumbers; ++number) {
       const OperationInfo& info = FindOperation(number);
-      if (!info.name.empty()) all.emplace(Lower(info.name), info.operation);
+      if (!info.name.empty()) all.emplace(ToLower(info.name), info.operation);
     }
     return all;
   }();
@@ -61,16 +56,14 @@ const std::unordered_map<std::string, Operation>& OperationsByName() {
 // The operation of "PMPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_", "MPI_Allreduce_c",
 // "ompi_mpi_finalize".
 Operation OperationOf(std::string_view function) {
-  std::string name = Lower(function);
+  std::string name = ToLower(function);
   if (name.starts_with("ompi_mpi_")) name.erase(0, 5);
   if (name.starts_with("pmpi_") || name.starts_with("pnccl")) name.erase(0, 1);
   for (const std::string_view suffix : {"_", "_", "_f08", "_f08ts", "_f", "_c"}) {
-    const auto found = OperationsByName().find(name);
-    if (found != OperationsByName().end()) return found->second;
+    if (const Operation* found = FindOrNull(OperationsByName(), name)) return *found;
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
   }
-  const auto found = OperationsByName().find(name);
-  return found == OperationsByName().end() ? Operation::kNone : found->second;
+  return FindOr(OperationsByName(), name, Operation::kNone);
 }
 
 // The meaning of one frame on its own.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -14,10 +13,12 @@
 #include <utility>
 
 #include "collector/attach/rank_identity.h"
+#include "collector/base/find.h"
 #include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
 #include "collector/live/process_image.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/runtime_modules.h"
 
 namespace rollcall::attach {
@@ -45,13 +46,8 @@ std::optional<uid_t> OwnerOf(const ProcSource& proc, pid_t pid) {
   std::string status;
   if (proc.Read(Directory(pid) + "/status", &status) != 0) return std::nullopt;
   std::string_view users = ProcStatusField(status, "Uid");
-  users.remove_prefix(std::min(users.size(), users.find('\t')));
-  uid_t user = 0;
-  if (users.empty() ||
-      std::from_chars(users.data() + 1, users.data() + users.size(), user).ec != std::errc()) {
-    return std::nullopt;
-  }
-  return user;
+  TakeUntil('\t', &users);  // the real user
+  return ParseNumber<uid_t>(TakeUntil('\t', &users));
 }
 
 std::optional<Entry> ReadEntry(const ProcSource& proc, pid_t pid) {
@@ -63,8 +59,7 @@ std::optional<Entry> ReadEntry(const ProcSource& proc, pid_t pid) {
   Entry entry;
   entry.pid = pid;
   entry.name = CleanText(stat.substr(open + 1, close - open - 1), kMaxNameBytes);
-  const std::string_view parent = ProcStatField(stat, 4);
-  std::from_chars(parent.data(), parent.data() + parent.size(), entry.parent);
+  entry.parent = ParseNumber<pid_t>(ProcStatField(stat, 4)).value_or(0);
   entry.start_ticks = ProcStatStartTicks(stat);
   return entry;
 }
@@ -106,17 +101,13 @@ class ProcessTree {
   const std::map<pid_t, Entry>& entries() const { return entries_; }
   size_t hidden() const { return hidden_; }
 
-  const Entry* Find(pid_t pid) const {
-    const auto found = entries_.find(pid);
-    return found == entries_.end() ? nullptr : &found->second;
-  }
+  const Entry* Find(pid_t pid) const { return FindOrNull(entries_, pid); }
   // The descendants of `pid`, children before grandchildren.
   std::vector<pid_t> Descendants(pid_t pid) const {
     std::vector<pid_t> all = {pid};
     for (size_t i = 0; i < all.size(); ++i) {
-      const auto children = children_.find(all[i]);
-      if (children == children_.end()) continue;
-      all.insert(all.end(), children->second.begin(), children->second.end());
+      const auto* children = FindOrNull(children_, all[i]);
+      if (children != nullptr) all.insert(all.end(), children->begin(), children->end());
     }
     all.erase(all.begin());
     return all;
@@ -235,12 +226,10 @@ std::set<std::string> MappedFiles(const ProcSource& proc, pid_t pid) {
   std::set<std::string> files;
   std::string maps;
   if (proc.Read(Directory(pid) + "/maps", &maps, 16 << 20) != 0) return files;
-  for (size_t at = 0; at < maps.size();) {
-    const size_t end = std::min(maps.find('\n', at), maps.size());
-    const std::string_view line(maps.data() + at, end - at);
+  for (std::string_view rest = maps; !rest.empty();) {
+    const std::string_view line = TakeUntil('\n', &rest);
     const size_t path = line.find('/');
     if (path != std::string_view::npos) files.emplace(line.substr(path));
-    at = end + 1;
   }
   return files;
 }
@@ -289,8 +278,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
       (started ? rank.helpers : job.others).push_back(entry->pid);
     }
     for (const pid_t above : tree.Ancestors(pid)) job.others.push_back(above);
-    const bool known = std::ranges::any_of(
-        job.ranks, [&](const JobRank& other) { return other.rank == rank.rank; });
+    const bool known = std::ranges::count(job.ranks, rank.rank, &JobRank::rank) != 0;
     if (known) {
       job.others.push_back(rank.pid);  // started separately: the first one counts
     } else {
@@ -302,8 +290,7 @@ FoundJobs FindJobs(const ProcSource& proc, uid_t user, const RankFilter& filter)
   for (auto& [key, job] : jobs) {
     if (job.ranks.empty()) continue;
     std::ranges::sort(job.ranks, {}, &JobRank::rank);
-    std::ranges::sort(job.others);
-    job.others.erase(std::unique(job.others.begin(), job.others.end()), job.others.end());
+    Normalize(&job.others);
     found.jobs.push_back(std::move(job));
   }
   const auto lowest = [](const FoundJob& job) {

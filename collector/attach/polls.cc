@@ -17,8 +17,7 @@ StackMeaning MeaningOfCallee(const std::string& callee) {
 }
 
 const SourceBlock* InnermostLoop(const Trace& trace, const SourceFrame& frame) {
-  const auto source = std::ranges::find_if(
-      trace.sources, [&](const SourceBlocks& blocks) { return blocks.file == frame.file; });
+  const auto source = std::ranges::find(trace.sources, frame.file, &SourceBlocks::file);
   return source == trace.sources.end()
              ? nullptr
              : InnermostBlock(source->blocks, SourceBlock::Kind::kLoop, frame.line);

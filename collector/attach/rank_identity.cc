@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/attach/rank_identity.h"
 
-#include <charconv>
 #include <unordered_map>
 #include <vector>
 
+#include "collector/base/find.h"
 #include "collector/base/proc_stat.h"
 #include "collector/base/text.h"
 
@@ -37,27 +37,18 @@ const std::vector<Row>& Rows() {
 
 // The value of the variable as a number; empty if it is not set or not a number.
 std::optional<int32_t> Number(const Variables& variables, std::string_view name) {
-  const auto found = variables.find(name);
-  if (found == variables.end()) return std::nullopt;
-  const std::string_view text = found->second;
-  int32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (number < 0 || number > kMaxRanks) return std::nullopt;
-  return number;
+  const auto number = ParseNumber<int32_t>(FindOr(variables, name, std::string_view()));
+  return number && *number >= 0 && *number <= kMaxRanks ? number : std::nullopt;
 }
 
 std::string Text(const Variables& variables, std::string_view name) {
-  const auto found = variables.find(name);
-  return found == variables.end() ? "" : CleanText(found->second, kMaxJobBytes);
+  return CleanText(FindOr(variables, name, std::string_view()), kMaxJobBytes);
 }
 
 }  // namespace
 
 std::string_view EnvironmentValue(std::string_view environment, std::string_view name) {
-  const Variables variables = ProcVariables(environment);
-  const auto found = variables.find(name);
-  return found == variables.end() ? std::string_view() : found->second;
+  return FindOr(ProcVariables(environment), name, std::string_view());
 }
 
 std::optional<RankIdentity> IdentifyRank(std::string_view environment) {

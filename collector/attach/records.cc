@@ -95,12 +95,10 @@ std::string Ask(pid_t pid, const std::string& pipe) {
 
 // False if it cannot be read.
 bool Copy(const std::string& from, const std::string& to) {
-  FileStamp stamp;
-  std::string error;
-  const UniqueFd in = OpenRegularFile(from, kMaxDumpBytes, &stamp, &error);
+  const auto in = OpenRegularFile(from, kMaxDumpBytes);
   if (!in) return false;
   // Copies by the descriptor: the name may refer to a FIFO by now.
-  const std::string opened = fmt::format("/proc/self/fd/{}", in.get());
+  const std::string opened = fmt::format("/proc/self/fd/{}", in->fd.get());
   std::error_code failure;
   std::filesystem::copy_file(opened, to, failure);
   if (failure) return false;

@@ -9,6 +9,7 @@
 
 #include "collector/attach/trace_of_stacks.h"
 #include "collector/base/process_table.h"
+#include "collector/base/result.h"
 #include "collector/import/read_ahead.h"
 #include "collector/live/library_call.h"
 #include "collector/live/live_frames.h"
@@ -41,8 +42,7 @@ void SampleHelpers(const ProcSource& proc, const JobRank& rank, Symbolizer* symb
   for (size_t i = 0; i < std::min(kMaxHelpers, rank.helpers.size()); ++i) {
     const pid_t pid = rank.helpers[i];
     // The pid may belong to another process by now.
-    std::string error;
-    const std::optional<ProcessState> state = ReadProcessState(proc, pid, 0, &error);
+    const Result<ProcessState> state = ReadProcessState(proc, pid, 0);
     if (!state || state->parent_pid != rank.pid) continue;
     const LiveStacks stacks = CaptureLiveStacks(proc, pid, {.tid = pid});
     if (stacks.threads.empty() || stacks.threads.front().frames.empty()) continue;
@@ -109,8 +109,10 @@ std::optional<LibraryCall> ReadCall(const ProcSource& proc, pid_t pid, const Liv
 RankSample TakeSample(const ProcSource& proc, const JobRank& rank, int32_t world_size,
                       bool with_helpers, Symbolizer* symbolizer) {
   RankSample sample;
-  sample.state = ReadProcessState(proc, rank.pid, rank.start_ticks, &sample.error);
-  if (!sample.state) return sample;
+  Result<ProcessState> state = ReadProcessState(proc, rank.pid, rank.start_ticks);
+  sample.error = state.error();
+  if (!state) return sample;
+  sample.state = std::move(*state);
   LiveStackOptions options = {.deadline = kTimeout, .python_locals = true};
   LiveStacks stacks = CaptureLiveStacks(proc, rank.pid, options);
   sample.error = stacks.error;

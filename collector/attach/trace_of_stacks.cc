@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <set>
@@ -39,8 +38,7 @@ bool SamePlace(const LiveFrame& a, const LiveFrame& b) {
 
 // Null if there is none. The result is owned by `process`.
 const ThreadState* ThreadOf(const ProcessState& process, pid_t tid) {
-  const auto found = std::ranges::find_if(
-      process.threads, [tid](const ThreadState& thread) { return thread.tid == tid; });
+  const auto found = std::ranges::find(process.threads, tid, &ThreadState::tid);
   return found == process.threads.end() ? nullptr : &*found;
 }
 
@@ -81,8 +79,7 @@ bool MayHaveMovedData(const ObservedRank& rank) {
 // elsewhere. A thread that gets the lock between the samples continues at once.
 bool MayGetGil(const ObservedRank& rank) {
   const auto stays = [&](const ThreadSample& thread) {
-    const auto before = std::ranges::find_if(
-        rank.first.threads, [&](const ThreadSample& other) { return other.tid == thread.tid; });
+    const auto before = std::ranges::find(rank.first.threads, thread.tid, &ThreadSample::tid);
     if (before == rank.first.threads.end() || !WaitsForGil(*before)) return false;
     const auto own = [](const ThreadSample& of) {
       return std::span(of.frames).subspan(FirstOwnFrame(MeaningOf(FramesOf(of))));

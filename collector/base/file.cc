@@ -2,12 +2,15 @@
 #include "collector/base/file.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 namespace rollcall {
 namespace {
@@ -34,38 +37,45 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
-UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
-                         std::string* error) {
+WakeFd::WakeFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void WakeFd::Wake() const { eventfd_write(fd_.get(), 1); }  // fails if it is full: readable already
+
+bool WakeFd::Clear() const {
+  eventfd_t count;
+  return eventfd_read(fd_.get(), &count) == 0;
+}
+
+Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes) {
   // A path from a record may contain a NUL, where open(2) would cut it: another file's name.
-  if (path.empty() || path.find('\0') != std::string::npos) {
-    *error = "is not a file name";
-    return UniqueFd();
-  }
+  if (path.empty() || path.find('\0') != std::string::npos) return Error{"is not a file name"};
   // Opening a device can have effects (a tape rewinds): check the type before and after open(2).
   struct stat st;
   if (stat(path.c_str(), &st) != 0) {
-    *error = errno == ENOENT ? "is not on this machine" : std::strerror(errno);
-    return UniqueFd();
+    return Error{errno == ENOENT ? "is not on this machine" : std::strerror(errno)};
   }
-  if (!S_ISREG(st.st_mode)) {
-    *error = KindName(st.st_mode);
-    return UniqueFd();
-  }
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd || fstat(fd.get(), &st) != 0) {
-    *error = std::strerror(errno);
-    return UniqueFd();
-  }
-  if (!S_ISREG(st.st_mode)) {
-    *error = KindName(st.st_mode);
-    return UniqueFd();
-  }
-  *stamp = StampOf(st);
-  if (stamp->size > max_bytes) {
-    *error = "is too large to read";
-    return UniqueFd();
-  }
-  return fd;
+  if (!S_ISREG(st.st_mode)) return Error{KindName(st.st_mode)};
+  RegularFile file;
+  file.fd = UniqueFd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file.fd || fstat(file.fd.get(), &st) != 0) return Error{std::strerror(errno)};
+  if (!S_ISREG(st.st_mode)) return Error{KindName(st.st_mode)};
+  file.stamp = StampOf(st);
+  if (file.stamp.size > max_bytes) return Error{"is too large to read"};
+  return file;
+}
+
+std::optional<std::string> ReadWholeFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return std::nullopt;
+  return text;
+}
+
+bool WriteWholeFile(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return static_cast<bool>(file);
 }
 
 uint64_t RaiseFileLimit() {

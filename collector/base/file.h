@@ -7,7 +7,11 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -35,6 +39,19 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+// An eventfd(2) on which a thread waits with poll(2). Thread-safe.
+class WakeFd {
+ public:
+  WakeFd();
+  int get() const { return fd_.get(); }
+  void Wake() const;  // makes it readable
+  // Makes it unreadable again. False if it was.
+  bool Clear() const;
+
+ private:
+  const UniqueFd fd_;
+};
+
 // Identifies one state of a file's contents, as far as the file system can tell.
 struct FileStamp {
   uint64_t device = 0;
@@ -45,12 +62,19 @@ struct FileStamp {
 };
 FileStamp StampOf(const struct stat& st);
 
-// Opens `path` read-only if it is a regular file of at most `max_bytes`. Never blocks because of
-// the kind of file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals). A dead network file
-// system can still block. On failure the result is empty, and `*error` contains the reason without
-// the path.
-UniqueFd OpenRegularFile(const std::string& path, uint64_t max_bytes, FileStamp* stamp,
-                         std::string* error);
+struct RegularFile {
+  UniqueFd fd;  // read-only
+  FileStamp stamp;
+};
+// Opens `path` if it is a regular file of at most `max_bytes`. Never blocks because of the kind of
+// file (O_NONBLOCK matters for FIFOs, and O_NOCTTY for terminals). A dead network file system can
+// still block. The error does not contain the path.
+Result<RegularFile> OpenRegularFile(const std::string& path, uint64_t max_bytes);
+
+// All bytes of a file of the user. Empty if it cannot be read.
+std::optional<std::string> ReadWholeFile(const std::string& path);
+// Makes or replaces a file. False, with errno, if it could not be written whole.
+bool WriteWholeFile(const std::string& path, std::string_view text);
 
 // Raises the limit of descriptors to the hard limit, because each connection takes a descriptor and
 // 1,024 are the usual limit. Returns the previous limit. Programs started from this process inherit

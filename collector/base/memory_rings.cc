@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "collector/base/result.h"
+#include "collector/base/text.h"
 #include "proto/run_directory.h"
 
 namespace rollcall {
@@ -62,17 +64,15 @@ std::optional<Mapping> ParseRing(std::string_view line) {
 std::vector<Mapping> RingsOf(std::string_view maps) {
   std::vector<Mapping> rings;
   while (!maps.empty()) {
-    const size_t end = std::min(maps.find('\n'), maps.size());
-    if (auto ring = ParseRing(maps.substr(0, end))) rings.push_back(std::move(*ring));
-    maps.remove_prefix(std::min(end + 1, maps.size()));
+    if (auto ring = ParseRing(TakeUntil('\n', &maps))) rings.push_back(std::move(*ring));
   }
   return rings;
 }
 
 // Opens the file that the process maps. The links of descriptors can be followed by the same user.
 // The links of map_files can be followed with a privilege only.
-UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping& mapping,
-              std::string* error) {
+Result<UniqueFd> Open(const ProcSource& proc, const std::string& process, const Mapping& mapping) {
+  Error error{"it is not mapped any more"};
   std::vector<std::string> links;
   std::vector<int> numbers;
   proc.ListNumbers(process + "/fd", &numbers);
@@ -84,13 +84,16 @@ UniqueFd Open(const ProcSource& proc, const std::string& process, const Mapping&
   }
   links.push_back(proc.root() + process + "/map_files/" + mapping.range);
   for (const std::string& link : links) {
-    FileStamp stamp;
-    UniqueFd fd = OpenRegularFile(link, kMaxRingBytes, &stamp, error);
+    Result<RegularFile> file = OpenRegularFile(link, kMaxRingBytes);
+    if (!file) {
+      error.text = file.error();
+      continue;
+    }
     // By now, the pid may belong to another process, or the descriptor to another file.
-    if (fd && stamp.device == mapping.device && stamp.inode == mapping.inode) return fd;
+    const FileStamp& stamp = file->stamp;
+    if (stamp.device == mapping.device && stamp.inode == mapping.inode) return std::move(file->fd);
   }
-  if (error->empty()) *error = "it is not mapped any more";
-  return UniqueFd();
+  return error;
 }
 
 }  // namespace
@@ -120,10 +123,11 @@ MemoryRings FindMemoryRings(uid_t user, const ProcSource& proc) {
       const std::pair file(mapping.device, mapping.inode);
       if (opened.contains(file)) continue;  // inherited by a child, or mapped in parts
       MemoryRing ring = {.path = mapping.path, .pid = pid, .fd = {}, .error = {}};
-      ring.fd = Open(proc, process, mapping, &ring.error);
-      if (ring.fd) {
+      Result<UniqueFd> fd = Open(proc, process, mapping);
+      ring.error = fd.error();
+      if (fd) {
+        ring.fd = std::move(*fd);
         opened.insert(file);
-        ring.error.clear();
       }
       found.rings.push_back(std::move(ring));
     }

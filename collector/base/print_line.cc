@@ -13,13 +13,15 @@ void PrintLine(std::string_view line) {
   WriteAll(STDERR_FILENO, "rollcall: " + std::string(line) + "\n");
 }
 
-void WriteAll(int fd, std::string_view text) {
+bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
     text.remove_prefix(static_cast<size_t>(written));
   }
+  return true;
 }
 
 }  // namespace rollcall

@@ -11,8 +11,8 @@ namespace rollcall {
 // (closed, a full disk, the reader of a pipe has ended), the line is lost and the caller continues.
 void PrintLine(std::string_view line);
 
-// Writes the text unchanged to any descriptor; errors are ignored as above.
-void WriteAll(int fd, std::string_view text);
+// Writes the text unchanged to any descriptor. False, with errno, if not all is written.
+bool WriteAll(int fd, std::string_view text);
 
 }  // namespace rollcall
 

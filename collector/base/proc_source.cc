@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <memory>
 
 #include "collector/base/file.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 
@@ -36,10 +35,8 @@ int ProcSource::ListNumbers(const std::string& path, std::vector<int>* numbers) 
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir((root_ + path).c_str()), closedir);
   if (dir == nullptr) return errno;
   while (const dirent* entry = readdir(dir.get())) {
-    int number = 0;
-    const char* end = entry->d_name + std::strlen(entry->d_name);
-    const auto [stop, error] = std::from_chars(entry->d_name, end, number);
-    if (error == std::errc() && stop == end && number > 0) numbers->push_back(number);
+    const auto number = ParseNumber<int>(entry->d_name);
+    if (number && *number > 0) numbers->push_back(*number);
   }
   std::ranges::sort(*numbers);
   return 0;

@@ -2,8 +2,9 @@
 #include "collector/base/proc_stat.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+
+#include "collector/base/text.h"
 
 namespace rollcall {
 
@@ -18,16 +19,12 @@ std::string_view ProcStatField(std::string_view stat, int number) {
 }
 
 uint64_t ProcStatStartTicks(std::string_view stat) {
-  const std::string_view field = ProcStatField(stat, 22);
-  uint64_t ticks = 0;
-  std::from_chars(field.data(), field.data() + field.size(), ticks);
-  return ticks;
+  return ParseNumber<uint64_t>(ProcStatField(stat, 22)).value_or(0);
 }
 
 std::string_view ProcStatusField(std::string_view status, std::string_view key) {
   while (!status.empty()) {
-    std::string_view line = status.substr(0, status.find('\n'));
-    status.remove_prefix(std::min(status.size(), line.size() + 1));
+    std::string_view line = TakeUntil('\n', &status);
     if (!line.starts_with(key) || !line.substr(key.size()).starts_with(':')) continue;
     line.remove_prefix(key.size() + 1);
     return line.substr(std::min(line.size(), line.find_first_not_of(" \t")));
@@ -38,8 +35,7 @@ std::string_view ProcStatusField(std::string_view status, std::string_view key) 
 std::unordered_map<std::string_view, std::string_view> ProcVariables(std::string_view environment) {
   std::unordered_map<std::string_view, std::string_view> variables;
   while (!environment.empty()) {
-    const std::string_view entry = environment.substr(0, environment.find('\0'));
-    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
+    const std::string_view entry = TakeUntil('\0', &environment);
     const size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));

@@ -3,11 +3,11 @@
 
 #include <sys/stat.h>
 
-#include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "collector/base/proc_stat.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {
@@ -35,11 +35,8 @@ uint32_t OwnNumber(const ProcSource& proc, const std::string& directory) {
   std::string status;
   proc.Read(directory + "/status", &status);
   // The ids are listed from this namespace to the innermost one. The last id is the process's own.
-  std::string_view own = ProcStatusField(status, "NSpid");
-  own.remove_prefix(own.find_last_of(" \t") + 1);
-  uint32_t number = 0;
-  std::from_chars(own.data(), own.data() + own.size(), number);
-  return number;
+  const std::string_view ids = ProcStatusField(status, "NSpid");
+  return ParseNumber<uint32_t>(ids.substr(ids.find_last_of(" \t") + 1)).value_or(0);
 }
 
 uint64_t ProcessTable::StartTicks(pid_t pid) const { return StartTicksOf(proc_, pid); }

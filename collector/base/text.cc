@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/base/text.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rollcall {
@@ -85,6 +86,26 @@ std::string ToHex(const void* bytes, size_t size) {
     hex += kDigits[*p & 0xF];
   }
   return hex;
+}
+
+std::string ToLower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string_view Trim(std::string_view text, std::string_view blanks) {
+  const size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+std::string_view TakeUntil(char end, std::string_view* rest) {
+  const std::string_view taken = rest->substr(0, rest->find(end));
+  rest->remove_prefix(std::min(taken.size() + 1, rest->size()));
+  return taken;
 }
 
 }  // namespace rollcall

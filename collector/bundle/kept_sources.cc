@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/bundle/kept_sources.h"
 
-#include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 
 namespace rollcall {
@@ -19,10 +18,8 @@ constexpr size_t kMaxShown = 64;  // lines per marked line
 constexpr size_t kMaxFileText = 4 << 20;
 
 std::optional<int> LineOf(std::string_view text) {
-  int line = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line);
-  if (error != std::errc() || end != text.data() + text.size() || line < 1) return std::nullopt;
-  return line;
+  const auto line = ParseNumber<int>(text);
+  return line && *line >= 1 ? line : std::nullopt;
 }
 
 std::optional<int> ToLine(const Json& json) {
@@ -36,8 +33,8 @@ std::optional<int> ToLine(const Json& json) {
 
 void KeptSources::Keep(const std::string& file, int line) {
   if (file.empty() || line < 1 || bytes_ > kMaxBytes) return;
-  const auto known = files_.find(file);
-  if (known != files_.end() && known->second.shown.contains(line)) return;
+  const File* known = FindOrNull(files_, file);
+  if (known != nullptr && known->shown.contains(line)) return;
   const SourceExcerpt excerpt = ReadSourceExcerpt(file, {line});
   if (excerpt.lines.empty()) return;
   File& kept = files_[file];
@@ -67,9 +64,7 @@ std::string KeptSources::Format() const {
 bool KeptSources::Parse(std::string_view text) {
   bool whole = true;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = TakeUntil('\n', &text);
     // A parsed value in memory is many times as large as its text.
     if (line.size() > kMaxFileText) {
       whole = false;
@@ -114,20 +109,19 @@ bool KeptSources::Parse(std::string_view text) {
 
 SourceExcerpt KeptSources::Excerpt(const std::string& file,
                                    const std::vector<int>& marked_lines) const {
-  const auto known = files_.find(file);
-  if (known == files_.end()) return ReadSourceExcerpt(file, marked_lines);
+  const File* known = FindOrNull(files_, file);
+  if (known == nullptr) return ReadSourceExcerpt(file, marked_lines);
   std::map<int, bool> shown;  // line -> marked
   for (const int marked : marked_lines) {
-    const auto lines = known->second.shown.find(marked);
-    if (lines == known->second.shown.end()) continue;
-    for (const int line : lines->second) shown[line] |= line == marked;
+    const std::vector<int>* lines = FindOrNull(known->shown, marked);
+    if (lines == nullptr) continue;
+    for (const int line : *lines) shown[line] |= line == marked;
   }
   SourceExcerpt excerpt;
   excerpt.file = file;
-  excerpt.modified_ns = known->second.modified_ns;
+  excerpt.modified_ns = known->modified_ns;
   for (const auto& [line, marked] : shown) {
-    excerpt.lines.push_back(
-        {.line_no = line, .text = known->second.text.at(line), .marked = marked});
+    excerpt.lines.push_back({.line_no = line, .text = known->text.at(line), .marked = marked});
   }
   if (excerpt.lines.empty()) excerpt.error = "the source line is not in the bundle";
   return excerpt;

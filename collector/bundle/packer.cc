@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "collector/base/print_line.h"
 #include "collector/bundle/format.h"
 
 namespace rollcall::bundle {
@@ -54,14 +55,7 @@ bool Packer::Fail(int error) {
 
 bool Packer::Store(const uint8_t* bytes, size_t size) {
   packed_bytes_ += size;
-  while (size > 0) {
-    const ssize_t wrote = write(fd_.get(), bytes, size);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return Fail(wrote < 0 ? errno : ENOSPC);
-    bytes += wrote;
-    size -= static_cast<size_t>(wrote);
-  }
-  return true;
+  return WriteAll(fd_.get(), {reinterpret_cast<const char*>(bytes), size}) || Fail(errno);
 }
 
 bool Packer::Compress(std::span<const uint8_t> bytes, ZSTD_EndDirective how) {

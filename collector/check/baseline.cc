@@ -7,17 +7,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "collector/base/result.h"
+#include "collector/base/text.h"
+
 namespace rollcall {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kBecause = " because ";
-
-std::string_view Trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
 
 // Removes the first word from `text` and returns it.
 std::string_view Word(std::string_view* text) {
@@ -41,35 +38,26 @@ bool MatchesPath(const std::string& pattern, const std::string& path) {
   return false;
 }
 
-// Parses the entry on one line. Returns none, with the reason in `error`, if the line is not an
-// entry.
-std::optional<BaselineEntry> ParseEntry(std::string_view line, std::string* error) {
+// Parses the entry on one line.
+Result<BaselineEntry> ParseEntry(std::string_view line) {
   BaselineEntry entry;
   const std::string_view kind = Word(&line);
   const std::optional<VerdictKind> known = FindKind(kind);
-  if (!known) {
-    *error = fmt::format("'{}' is not a kind of finding", kind);
-    return std::nullopt;
-  }
+  if (!known) return Error{fmt::format("'{}' is not a kind of finding", kind)};
   entry.kind = *known;
   const std::string_view where = Word(&line);
   if (where != "at" && where != "in") {
-    *error = fmt::format("'at FILE' or 'in FUNCTION' is missing after '{}'", kind);
-    return std::nullopt;
+    return Error{fmt::format("'at FILE' or 'in FUNCTION' is missing after '{}'", kind)};
   }
   entry.where = where == "at" ? BaselineEntry::Where::kFile : BaselineEntry::Where::kFunction;
   // The pattern may be missing: "in because …".
   const std::string padded = fmt::format(" {} ", line);
   const size_t because = padded.find(kBecause);
-  if (because == std::string::npos) {
-    *error = "no reason: every entry ends in 'because …'";
-    return std::nullopt;
-  }
+  if (because == std::string::npos) return Error{"no reason: every entry ends in 'because …'"};
   entry.pattern = Trim(std::string_view(padded).substr(0, because));
   entry.reason = Trim(std::string_view(padded).substr(because + kBecause.size()));
-  if (entry.pattern.empty()) *error = fmt::format("no pattern after '{}'", where);
-  if (entry.reason.empty()) *error = "no reason after 'because'";
-  if (!error->empty()) return std::nullopt;
+  if (entry.reason.empty()) return Error{"no reason after 'because'"};
+  if (entry.pattern.empty()) return Error{fmt::format("no pattern after '{}'", where)};
   return entry;
 }
 
@@ -94,17 +82,14 @@ Baseline ParseBaseline(std::string_view text, const std::string& name,
   baseline.name = name;
   int number = 0;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = Trim(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = Trim(TakeUntil('\n', &text));
     ++number;
     if (line.empty() || line.front() == '#') continue;
-    std::string error;
-    if (std::optional<BaselineEntry> entry = ParseEntry(line, &error)) {
+    if (Result<BaselineEntry> entry = ParseEntry(line)) {
       entry->line = number;
       baseline.entries.push_back(std::move(*entry));
     } else {
-      errors->push_back(fmt::format("{}:{}: {}", name, number, error));
+      errors->push_back(fmt::format("{}:{}: {}", name, number, entry.error()));
     }
   }
   return baseline;

@@ -20,25 +20,23 @@ Ruling::Weight WeightOf(const Report& report, const Finding& finding, const Poli
 
 }  // namespace
 
-bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::string* problem) {
-  kinds->clear();
-  if (text == "none") return true;
+Result<std::set<VerdictKind>> ParseFailOn(std::string_view text) {
+  std::set<VerdictKind> kinds;
+  if (text == "none") return kinds;
   for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    begin = end + 1;
+    const std::string_view word = text.substr(begin, text.find(',', begin) - begin);
+    begin += word.size() + 1;
     if (word == "all" || word == "errors") {
       for (const KindRow& row : kKinds) {
-        if (word == "all" || row.severity == Severity::kError) kinds->insert(row.kind);
+        if (word == "all" || row.severity == Severity::kError) kinds.insert(row.kind);
       }
     } else if (const std::optional<VerdictKind> kind = FindKind(word)) {
-      kinds->insert(*kind);
+      kinds.insert(*kind);
     } else {
-      *problem = fmt::format("'{}' is not a kind of finding", word);
-      return false;
+      return Error{fmt::format("'{}' is not a kind of finding", word)};
     }
   }
-  return true;
+  return kinds;
 }
 
 std::vector<Ruling> Judge(const Report& report, const Policy& policy,
@@ -67,8 +65,7 @@ std::vector<Ruling> Judge(const Report& report, const Policy& policy,
 }
 
 size_t Count(const std::vector<Ruling>& rulings, Ruling::Weight weight) {
-  return static_cast<size_t>(std::ranges::count_if(
-      rulings, [weight](const Ruling& ruling) { return ruling.weight == weight; }));
+  return static_cast<size_t>(std::ranges::count(rulings, weight, &Ruling::weight));
 }
 
 }  // namespace rollcall

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/base/result.h"
 #include "collector/check/baseline.h"
 #include "collector/check/judgement.h"
 
@@ -19,8 +20,8 @@ struct Policy {
 };
 
 // The value of --fail-on: kinds, "errors" (all kinds that are errors) or "all", separated by
-// commas; "none" for no kind. Returns false, with the reason in `problem`, for any other text.
-bool ParseFailOn(std::string_view text, std::set<VerdictKind>* kinds, std::string* problem);
+// commas; "none" for no kind.
+Result<std::set<VerdictKind>> ParseFailOn(std::string_view text);
 
 // A finding counts if three conditions hold: its kind is among the kinds to fail on; no baseline
 // entry matches; and it is likely or proven, or has stopped the job. Other findings are reported

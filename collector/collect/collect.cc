@@ -13,6 +13,7 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
+#include "collector/base/find.h"
 #include "collector/bundle/format.h"
 #include "collector/bundle/reader.h"
 #include "collector/bundle/writer.h"
@@ -90,11 +91,9 @@ class Collector {
 
   // Notes the ring's job, and what identifies its process in a journal.
   void NoteRing(const File& file) {
-    std::string error;
-    FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes, &stamp, &error);
-    if (!fd) return;
-    FileSource source(fd.get());
+    const auto opened = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes);
+    if (!opened) return;
+    FileSource source(opened->fd.get());
     const RingSnapshot ring = ReadRing(source, file.path, ImageDepth::kState);
     if (!ring.usable) return;
     jobs_[file.input].insert(ring.header.job_key);
@@ -124,8 +123,9 @@ class Collector {
   std::string Observed() const {
     std::string text;
     for (const Process& process : trace_.processes) {
-      const auto ring = rings_.find(process.source);
-      if (ring != rings_.end()) text += DescribeProcess(process, ring->second);
+      if (const auto* ring = FindOrNull(rings_, process.source)) {
+        text += DescribeProcess(process, *ring);
+      }
     }
     return text + DescribeCodes(trace_);
   }
@@ -145,14 +145,12 @@ class Collector {
   }
 
   void AddFile(const File& file, bundle::Writer* writer) {
-    std::string error;
-    FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes, &stamp, &error);
-    if (!fd) {
-      result_.problems.push_back({ProblemCode::kUnreadable, error, file.path});
+    const auto opened = OpenRegularFile(file.path_to_open, bundle::kMaxPackedBytes);
+    if (!opened) {
+      result_.problems.push_back({ProblemCode::kUnreadable, opened.error(), file.path});
       return;
     }
-    FileSource source(fd.get());
+    FileSource source(opened->fd.get());
     const std::string name = fmt::format("{}/{}", file.input, file.name);
     result_.trace_bytes += source.Size();
     if (file.format == &kBundleFormat) {
@@ -161,7 +159,7 @@ class Collector {
     }
     const std::optional<std::vector<uint8_t>> bytes =
         file.format == &kRingFormat ? RingBytes(&source, file.path) : AllBytes(&source, file.path);
-    if (!bytes || !writer->Add(name, *bytes, stamp.modified_ns)) return;
+    if (!bytes || !writer->Add(name, *bytes, opened->stamp.modified_ns)) return;
     result_.rings += file.format == &kRingFormat ? 1 : 0;
     result_.journals += file.format == &kJournalFormat ? 1 : 0;
     result_.dumps += file.format == &kDumpFormat ? 1 : 0;

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 
 #include "collector/base/clock.h"
+#include "collector/base/result.h"
 #include "collector/bundle/format.h"
 #include "collector/bundle/writer.h"
 #include "collector/collect/observed.h"
@@ -49,8 +48,7 @@ std::string WithoutEndsOf(const LiveProcesses& live, std::string_view journal) {
     const size_t end = std::min(journal.find('\n'), journal.size() - 1) + 1;
     const std::string_view line = journal.substr(0, end);
     journal.remove_prefix(end);
-    std::string error;
-    const std::optional<JournalEvent> event = ParseJournalLine(line, &error);
+    const Result<JournalEvent> event = ParseJournalLine(line);
     const auto* ended = event ? std::get_if<journal::ProcessEnded>(&*event) : nullptr;
     if (ended == nullptr || !live.Has(ended->process)) kept += line;
   }

@@ -56,31 +56,29 @@ size_t MakeDisjoint(std::vector<T>* ranges) {
 
 class Reader {
  public:
-  Reader(ByteSource& source, CoreFile* core)
-      : source_(source), size_(source.Size()), core_(*core) {}
+  explicit Reader(ByteSource& source) : source_(source), size_(source.Size()) {}
 
-  bool Run(std::string* error) {
+  Result<CoreFile> Run() {
     Elf64_Ehdr header{};
     const size_t got = source_.Read(0, &header, sizeof(header));
     const bool elf = got >= EI_NIDENT + 2 && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
-    if (!elf || header.e_type != ET_CORE) return false;
+    if (!elf || header.e_type != ET_CORE) return Error{};
     if (got < sizeof(header)) {
-      *error = fmt::format("it ends after {} bytes, within its header", got);
-    } else if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-               header.e_machine != kMachine) {
-      *error = "it is of another architecture than this machine";
-    } else if (header.e_phentsize != sizeof(Elf64_Phdr)) {
-      *error = "its program headers have an unknown size";
-    } else {
-      ReadSegments(header);
-      for (const Elf64_Phdr& notes : notes_) ReadNotes(notes);
-      Finish();
-      if (core_.threads.empty()) {
-        *error = "it has no thread";
-        for (const std::string& problem : core_.problems) *error += "; " + problem;
-      }
+      return Error{fmt::format("it ends after {} bytes, within its header", got)};
     }
-    return error->empty();
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        header.e_machine != kMachine) {
+      return Error{"it is of another architecture than this machine"};
+    }
+    if (header.e_phentsize != sizeof(Elf64_Phdr)) {
+      return Error{"its program headers have an unknown size"};
+    }
+    ReadSegments(header);
+    for (const Elf64_Phdr& notes : notes_) ReadNotes(notes);
+    Finish();
+    if (!core_.threads.empty()) return std::move(core_);
+    core_.problems.insert(core_.problems.begin(), "it has no thread");
+    return Error{fmt::format("{}", fmt::join(core_.problems, "; "))};
   }
 
  private:
@@ -284,7 +282,7 @@ class Reader {
 
   ByteSource& source_;
   const uint64_t size_;
-  CoreFile& core_;
+  CoreFile core_;
   std::vector<Elf64_Phdr> notes_;
   std::vector<CoreThread> all_threads_;
   size_t note_count_ = 0;
@@ -302,11 +300,6 @@ const CoreMapping* CoreFile::FindMapping(uint64_t address) const {
   return FindRange(mappings, address);
 }
 
-std::optional<CoreFile> ReadCoreFile(ByteSource& source, std::string* error) {
-  CoreFile core;
-  error->clear();
-  if (!Reader(source, &core).Run(error)) return std::nullopt;
-  return core;
-}
+Result<CoreFile> ReadCoreFile(ByteSource& source) { return Reader(source).Run(); }
 
 }  // namespace rollcall

@@ -10,11 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -76,10 +76,9 @@ struct CoreFile {
 inline constexpr size_t kMaxCoreThreads = 256;
 inline constexpr size_t kMaxCoreSegments = 1 << 18;
 
-// Empty, with an empty `*error`, if the file is not a core file. Empty, with a reason in `*error`,
-// if the core cannot be used, for example because of another architecture. Reads headers and notes
-// only.
-std::optional<CoreFile> ReadCoreFile(ByteSource& source, std::string* error);
+// The error is empty if the file is not a core file. Otherwise it says why the core cannot be used,
+// for example because of another architecture. Reads headers and notes only.
+Result<CoreFile> ReadCoreFile(ByteSource& source);
 
 }  // namespace rollcall
 

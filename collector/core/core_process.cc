@@ -19,6 +19,7 @@ namespace rollcall {
 namespace {
 
 constexpr size_t kMaxVariables = 4096;
+constexpr uint64_t kMaxFileBytes = std::numeric_limits<int64_t>::max();
 // The kernel places the auxiliary vector directly below AT_RANDOM's bytes and the platform name.
 constexpr size_t kAuxvNear = 4096;
 
@@ -58,11 +59,10 @@ size_t CoreMemory::ReadFile(uint64_t address, void* buffer, size_t size) const {
   const auto file = std::ranges::lower_bound(files_, mapping->path, {}, &BackingFile::path);
   if (file == files_.end() || file->path != mapping->path || file->failed) return 0;
   if (!file->fd) {
-    FileStamp stamp;
-    std::string error;
-    file->fd = OpenRegularFile(file->path, std::numeric_limits<int64_t>::max(), &stamp, &error);
-    file->failed = !file->fd || stamp != file->stamp;
+    Result<RegularFile> opened = OpenRegularFile(file->path, kMaxFileBytes);
+    file->failed = !opened || opened->stamp != file->stamp;
     if (file->failed) return 0;
+    file->fd = std::move(opened->fd);
   }
   return FileSource(file->fd.get())
       .Read(mapping->offset + (address - mapping->start), buffer,
@@ -105,14 +105,14 @@ std::string MapsOf(const CoreFile& core) {
   return maps;
 }
 
-std::unique_ptr<CoreProcess> CoreProcess::Open(const std::string& path, std::string* error) {
+Result<std::unique_ptr<CoreProcess>> CoreProcess::Open(const std::string& path) {
   std::unique_ptr<CoreProcess> process(new CoreProcess);
-  FileStamp stamp;
-  process->fd_ = OpenRegularFile(path, std::numeric_limits<int64_t>::max(), &stamp, error);
-  if (!process->fd_) return nullptr;
+  Result<RegularFile> file = OpenRegularFile(path, kMaxFileBytes);
+  if (!file) return Error{file.error()};
+  process->fd_ = std::move(file->fd);
   process->source_ = std::make_unique<FileSource>(process->fd_.get());
-  std::optional<CoreFile> core = ReadCoreFile(*process->source_, error);
-  if (!core) return nullptr;
+  Result<CoreFile> core = ReadCoreFile(*process->source_);
+  if (!core) return Error{core.error()};
   process->core_ = std::move(*core);
   process->memory_ = std::make_unique<CoreMemory>(process->source_.get(), &process->core_);
   process->image_.LoadMaps(MapsOf(process->core_), process->memory_.get());
@@ -131,8 +131,7 @@ void CoreProcess::FindFiles() {
   }
   for (const LoadedModule& module : image_.modules()) {
     if (module.path == "[vdso]" || module.build_id.empty() || same.contains(module.path)) continue;
-    std::string error;
-    const auto file = ElfFile::Open(module.path, {}, &error);
+    const auto file = ElfFile::Open(module.path, {}).value_or(nullptr);
     if (file == nullptr || file->build_id() != module.build_id) {
       unknown.insert(module.path);
       continue;

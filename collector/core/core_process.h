@@ -10,6 +10,7 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/file.h"
+#include "collector/base/result.h"
 #include "collector/core/core_file.h"
 #include "collector/live/process_image.h"
 
@@ -48,9 +49,9 @@ class CoreMemory : public ProcessMemory {
 // Not thread-safe.
 class CoreProcess {
  public:
-  // Null on failure, as ReadCoreFile(): with an empty `*error`, the file is not a core file. Files
-  // with code are identified by their build ids alone.
-  static std::unique_ptr<CoreProcess> Open(const std::string& path, std::string* error);
+  // Never null. Errors as of ReadCoreFile(): an empty one means that the file is not a core file.
+  // Files with code are identified by their build ids alone.
+  static Result<std::unique_ptr<CoreProcess>> Open(const std::string& path);
 
   const CoreFile& core() const { return core_; }
   const CoreMemory& memory() const { return *memory_; }

@@ -118,8 +118,7 @@ Report::Status StatusOf(const Analysis& analysis, const Report& report) {
   }
   if (died) {
     // Some ranks are still alive and wait for the rank that died.
-    const bool waiting =
-        std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
+    const bool waiting = std::ranges::any_of(report.findings, &Finding::hangs);
     return waiting && !all_gone ? Report::Status::kHung : Report::Status::kFailed;
   }
   if (all_well) return Report::Status::kFinished;
@@ -155,8 +154,7 @@ void FindWhatDoesNotStop(const Analysis& analysis, bool early, std::vector<Incid
   const DiagnoseOptions& options = analysis.options;
   if (options.time_limit_ns >= 0) {
     DropWhatMoved(analysis, incidents);
-    const bool hangs =
-        std::ranges::any_of(*incidents, [](const Incident& incident) { return incident.hangs; });
+    const bool hangs = std::ranges::any_of(*incidents, &Incident::hangs);
     if (!hangs) FindTimedOut(analysis, incidents);
   }
   if (early || !incidents->empty()) return;
@@ -269,8 +267,8 @@ void CountConsequences(const Analysis& analysis, Report* report) {
   }
   if (behind.empty()) return;
   Normalize(&behind);
-  first->notes.push_back(fmt::format("{} {} behind {} ({} in all)", RanksPhrase(behind),
-                                     Verb(behind, "waits", "wait"),
+  first->notes.push_back(fmt::format("{} behind {} ({} in all)",
+                                     RanksPhrase(behind, "waits", "wait"),
                                      explaining == 1 ? "it" : "these", behind.size()));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page that a browser shows without a network: report/page.html, the data that report/src/data.ts
 // specifies, and the verdict as text for browsers without JavaScript.
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -25,9 +24,7 @@ constexpr size_t kMaxCellBytes = 400;
 std::string Lines(std::string_view text) {
   std::string clean;
   while (!text.empty() && clean.size() < kMaxTextBytes) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    clean += CleanText(text.substr(0, end), kMaxTextBytes) + '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
+    clean += CleanText(TakeUntil('\n', &text), kMaxTextBytes) + '\n';
   }
   return text.empty() ? clean : clean + "…\n";
 }

@@ -17,12 +17,12 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "collector/base/find.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/export/exporter.h"
 #include "collector/matching/match_rules.h"
@@ -94,8 +94,7 @@ class PerfettoWriter {
     }
   }
   int64_t DrawnBegin(const Event& event) const {
-    const auto drawn = drawn_begin_.find(&event);
-    return drawn == drawn_begin_.end() ? event.start_ns : drawn->second;
+    return FindOr(drawn_begin_, &event, event.start_ns);
   }
 
   void Put(const Json& event) {
@@ -148,7 +147,7 @@ class PerfettoWriter {
              {"culprits", finding.culprits},
              {"waiting", finding.waiting},
              {"why", finding.why},
-             {"fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix}}}});
+             {"fix", FixText(finding)}}}});
     }
   }
 

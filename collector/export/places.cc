@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -52,7 +51,7 @@ std::string FindingText(const Trace& trace, const Finding& finding) {
   const std::string hosts = HostsText(finding.culprit_hosts);
   if (!hosts.empty()) text += "\nhost: " + hosts;
   if (!finding.why.empty()) text += "\nwhy: " + finding.why;
-  text += "\nfix: " + (finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
+  text += "\nfix: " + FixText(finding);
   text += fmt::format("\n{}, {}", KindText(finding), CertaintyName(finding.certainty));
   for (const std::string& note : finding.notes) text += "\nnote: " + note;
   const std::vector<RankStack> live = LiveStacksOf(trace, finding, /*full=*/false);

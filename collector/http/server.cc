@@ -6,14 +6,12 @@
 #include <event2/http.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include <charconv>
 #include <thread>
 
 #include "collector/base/address.h"
 #include "collector/base/file.h"
+#include "collector/base/text.h"
 
 namespace rollcall::http {
 namespace {
@@ -53,10 +51,9 @@ class EventServer : public Server {
  public:
   explicit EventServer(const std::vector<Page>& pages)
       : pages_(pages),
-        stop_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         base_(event_base_new()),
         server_(evhttp_new(base_.get())),
-        stop_(event_new(base_.get(), stop_fd_.get(), EV_READ, &StopLoop, base_.get())) {
+        stop_(event_new(base_.get(), stop_wish_.get(), EV_READ, &StopLoop, base_.get())) {
     event_add(stop_.get(), nullptr);
     evhttp_set_timeout(server_.get(), kTimeoutS);
     evhttp_set_max_headers_size(server_.get(), kMaxRequestBytes);
@@ -65,7 +62,7 @@ class EventServer : public Server {
     for (Page& page : pages_) evhttp_set_cb(server_.get(), page.path.c_str(), &Answer, &page);
   }
   ~EventServer() override {
-    eventfd_write(stop_fd_.get(), 1);
+    stop_wish_.Wake();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -80,7 +77,7 @@ class EventServer : public Server {
 
  private:
   std::vector<Page> pages_;
-  const UniqueFd stop_fd_;
+  const WakeFd stop_wish_;
   const std::unique_ptr<event_base, Free> base_;
   const std::unique_ptr<evhttp, Free> server_;
   const std::unique_ptr<event, Free> stop_;
@@ -90,23 +87,17 @@ class EventServer : public Server {
 
 }  // namespace
 
-std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
-                              std::string* problem) {
+Result<std::unique_ptr<Server>> Serve(const std::string& address, const std::vector<Page>& pages) {
   const Address parts = SplitAddress(address);
-  uint16_t port = 0;
-  const char* begin = parts.port.data();
-  const char* end = begin + parts.port.size();
-  const auto [last, error] = std::from_chars(begin, end, port);
-  if (parts.host.empty() || error != std::errc() || last != end) {
-    *problem = fmt::format("'{}' is not HOST:PORT", address);
-    return nullptr;
+  const auto port = ParseNumber<uint16_t>(parts.port);
+  if (parts.host.empty() || !port) {
+    return Error{fmt::format("'{}' is not HOST:PORT", address)};
   }
   auto server = std::make_unique<EventServer>(pages);
-  if (!server->Start(parts.host, port)) {
-    *problem = fmt::format("cannot listen on {}", address);
-    return nullptr;
+  if (!server->Start(parts.host, *port)) {
+    return Error{fmt::format("cannot listen on {}", address)};
   }
-  return server;
+  return std::unique_ptr<Server>(std::move(server));
 }
 
 }  // namespace rollcall::http

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/result.h"
+
 namespace rollcall::http {
 
 struct Page {
@@ -26,10 +28,8 @@ class Server {
   virtual int port() const = 0;
 };
 
-// Null, with the reason in `problem`, if `address` (HOST:PORT; port 0 takes any free one) is
-// malformed or cannot be bound.
-std::unique_ptr<Server> Serve(const std::string& address, const std::vector<Page>& pages,
-                              std::string* problem);
+// An error if `address` (HOST:PORT; port 0 takes any free one) is malformed or cannot be bound.
+Result<std::unique_ptr<Server>> Serve(const std::string& address, const std::vector<Page>& pages);
 
 }  // namespace rollcall::http
 

@@ -3,18 +3,12 @@
 
 #include <functional>
 
+#include "collector/base/assert.h"
 #include "collector/base/text.h"
+#include "proto/mix.h"
 
 namespace rollcall {
 namespace {
-
-// Mixes one word into a hash, with murmur3's finalizer.
-constexpr uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0xff51afd7ed558ccd;
-  hash ^= hash >> 33;
-  hash *= 0xc4ceb9fe1a85ec53;
-  return hash ^ hash >> 33;
-}
 
 uint64_t HashOf(std::string_view text) { return std::hash<std::string_view>()(text); }
 
@@ -30,7 +24,7 @@ Interner::Interner(Trace* trace)
 
 uint32_t Interner::Module(std::string_view path, std::string_view build_id) {
   return module_index_.Find(
-      Mix(HashOf(path), HashOf(build_id)),
+      Mix64(HashOf(path), HashOf(build_id)),
       [&](const ModuleName& other) { return other.path == path && other.build_id == build_id; },
       [&] {
         return ModuleName{std::string(path), std::string(build_id)};
@@ -38,6 +32,7 @@ uint32_t Interner::Module(std::string_view path, std::string_view build_id) {
 }
 
 uint32_t Interner::Code(uint32_t module, uint64_t vaddr) {
+  ROLLCALL_ASSERT(module < modules_.size());
   ModuleName& in = modules_[module];
   const auto [code, is_new] =
       in.codes.try_emplace(vaddr, static_cast<uint32_t>(trace_.codes.size()));
@@ -67,10 +62,10 @@ uint32_t Interner::PythonCode(const SourceFrame& frame, uint64_t place) {
 }
 
 uint32_t Interner::CallPath(const rollcall::CallPath& path) {
-  uint64_t hash = Mix(path.portable_hash, static_cast<uint64_t>(path.end));
-  hash = Mix(hash, uint64_t{path.context} << 8 | static_cast<uint64_t>(path.python_end));
-  for (const uint32_t code : path.codes) hash = Mix(hash, code);
-  for (const PythonFrame& frame : path.python) hash = Mix(hash, frame.code);
+  uint64_t hash = Mix64(path.portable_hash, static_cast<uint64_t>(path.end));
+  hash = Mix64(hash, uint64_t{path.context} << 8 | static_cast<uint64_t>(path.python_end));
+  for (const uint32_t code : path.codes) hash = Mix64(hash, code);
+  for (const PythonFrame& frame : path.python) hash = Mix64(hash, frame.code);
   return paths_.Find(
       hash,
       [&](const rollcall::CallPath& other) {
@@ -82,7 +77,7 @@ uint32_t Interner::CallPath(const rollcall::CallPath& path) {
 }
 
 uint32_t Interner::Arguments(const rollcall::Arguments& a) {
-  uint64_t hash = Mix(static_cast<uint64_t>(a.operation), a.semantic_hash);
+  uint64_t hash = Mix64(static_cast<uint64_t>(a.operation), a.semantic_hash);
   for (const uint64_t word :
        {uint64_t{a.flags} << 16 | a.reduce_op,
         static_cast<uint64_t>(static_cast<uint32_t>(a.root_or_peer)) << 32 |
@@ -91,7 +86,7 @@ uint32_t Interner::Arguments(const rollcall::Arguments& a) {
         a.send_count, a.recv_count, a.send_signature, a.recv_signature,
         uint64_t{a.send_datatype} << 32 | a.recv_datatype,
         uint64_t{a.send_counts} << 32 | a.recv_counts}) {
-    hash = Mix(hash, word);
+    hash = Mix64(hash, word);
   }
   return arguments_.Find(
       hash, [&](const rollcall::Arguments& other) { return other == a; }, [&] { return a; });
@@ -99,7 +94,7 @@ uint32_t Interner::Arguments(const rollcall::Arguments& a) {
 
 uint32_t Interner::Counts(const std::vector<uint64_t>& counts) {
   uint64_t hash = counts.size();
-  for (const uint64_t count : counts) hash = Mix(hash, count);
+  for (const uint64_t count : counts) hash = Mix64(hash, count);
   return counts_.Find(
       hash, [&](const std::vector<uint64_t>& other) { return other == counts; },
       [&] { return counts; });
@@ -109,7 +104,7 @@ uint32_t Interner::Datatype(const DatatypeInfo& datatype) {
   uint64_t hash = HashOf(datatype.name);
   for (const uint64_t word :
        {uint64_t{datatype.basic}, datatype.basics, datatype.bytes, datatype.signature}) {
-    hash = Mix(hash, word);
+    hash = Mix64(hash, word);
   }
   return datatypes_.Find(
       hash,

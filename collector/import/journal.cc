@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -88,11 +87,8 @@ class LineReader {
   void Hex(const char* key, uint64_t& value) {
     std::string text;
     (*this)(key, text, 32);
-    uint64_t number = 0;
-    if (text.size() < 3 || !text.starts_with("0x")) return;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 2, end, number, 16);
-    if (error == std::errc() && stop == end) value = number;
+    if (!text.starts_with("0x")) return;
+    value = ParseNumber<uint64_t>(std::string_view(text).substr(2), 16).value_or(value);
   }
   // Returns false if the name is unknown.
   template <typename T>
@@ -346,8 +342,7 @@ Problem ProblemOf(const journal::Absent& absent) {
           absent.host};
 }
 
-std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string* error) {
-  error->clear();
+Result<JournalEvent> ParseJournalLine(std::string_view text) {
   const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   int version = 0;
   std::string name;
@@ -356,13 +351,10 @@ std::optional<JournalEvent> ParseJournalLine(std::string_view text, std::string*
     io("v", version);
     io("event", name, 64);
   }
-  if (version <= 0) {
-    *error = "not a line of a journal";
-    return std::nullopt;
-  }
-  if (version != journal::kVersion) return std::nullopt;
+  if (version <= 0) return Error{"not a line of a journal"};
+  if (version != journal::kVersion) return Error{};
   const auto found = std::ranges::find(kEventNames, name);
-  if (found == kEventNames.end()) return std::nullopt;
+  if (found == kEventNames.end()) return Error{};
   return ReadEvent(line, static_cast<size_t>(found - kEventNames.begin()),
                    std::make_index_sequence<kEventNames.size()>());
 }

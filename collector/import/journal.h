@@ -12,10 +12,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/file.h"
+#include "collector/base/result.h"
 #include "collector/import/trace_builder.h"
 #include "collector/model/trace.h"
 
@@ -140,9 +143,9 @@ using JournalEvent =
 // One line, with its line break. Valid UTF-8 whatever the strings contain.
 std::string FormatJournalLine(const JournalEvent& event);
 
-// The event of a line. Empty with an empty `*error`: an event, or a version, that this rollcall
-// does not know. Empty with an error: not a journal line.
-std::optional<JournalEvent> ParseJournalLine(std::string_view line, std::string* error);
+// The event of a line. An empty error: an event, or a version, that this rollcall does not know.
+// Another error: not a journal line.
+Result<JournalEvent> ParseJournalLine(std::string_view line);
 
 // The problem that a reader of the bundle reports.
 Problem ProblemOf(const journal::Absent& absent);
@@ -151,11 +154,8 @@ Problem ProblemOf(const journal::Absent& absent);
 // descriptor. Thread-safe. Not for network file systems, where O_APPEND is not atomic.
 class JournalWriter {
  public:
-  // Opens or creates `path`, mode 0600. Null with a reason in `*error`.
-  static std::optional<JournalWriter> Open(const std::string& path, std::string* error);
-  JournalWriter(JournalWriter&& other) noexcept;
-  JournalWriter& operator=(JournalWriter&& other) noexcept;
-  ~JournalWriter();
+  // Opens or creates `path`, mode 0600.
+  static Result<JournalWriter> Open(const std::string& path);
 
   // False with errno if the whole line could not be written.
   bool Append(const JournalEvent& event);
@@ -163,8 +163,8 @@ class JournalWriter {
   bool AppendLines(std::string_view lines);
 
  private:
-  explicit JournalWriter(int fd) : fd_(fd) {}
-  int fd_ = -1;
+  explicit JournalWriter(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
 };
 
 struct Journal {

@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "collector/base/find.h"
 #include "collector/import/journal.h"
 
 namespace rollcall {
@@ -99,8 +99,7 @@ class JournalApplier {
   void operator()(const journal::StackSeen& seen) {
     Process* process = Find(seen.process, seen.at_ns);
     if (process == nullptr) return;
-    const auto same = std::ranges::find_if(
-        process->live_stacks, [&](const LiveStack& stack) { return stack.tid == seen.stack.tid; });
+    const auto same = std::ranges::find(process->live_stacks, seen.stack.tid, &LiveStack::tid);
     if (same != process->live_stacks.end()) {
       *same = seen.stack;
     } else {
@@ -134,8 +133,7 @@ class JournalApplier {
   void Finish() {
     for (Code& code : trace_.codes) {
       if (!code.frames.empty()) continue;
-      const auto it = symbols_.find(KeyOf(code));
-      if (it != symbols_.end()) code.frames = it->second->frames;
+      if (const auto* known = FindOrNull(symbols_, KeyOf(code))) code.frames = (*known)->frames;
     }
     for (const uint32_t index : moved_on_) trace_.processes[index].quiet = false;
     std::vector<Process*> ended;

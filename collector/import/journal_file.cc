@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "collector/base/assert.h"
+#include "collector/base/result.h"
 #include "collector/import/journal.h"
 
 namespace rollcall {
@@ -27,18 +29,17 @@ class JournalReader {
 
   void Line(std::string_view line, uint64_t offset) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    std::string error;
-    std::optional<JournalEvent> event = ParseJournalLine(line, &error);
-    if (!event && !error.empty()) {
+    Result<JournalEvent> event = ParseJournalLine(line);
+    if (!event.error().empty()) {
       if (line.size() > kMaxLineBytes) {
         AddProblem(ProblemCode::kOverLimit, offset, "a line is too long");
       } else {
-        AddProblem(ProblemCode::kDamaged, offset, error);
+        AddProblem(ProblemCode::kDamaged, offset, event.error());
       }
       const size_t again = line.rfind(kLineBegin);
       if (again == std::string_view::npos || again == 0) return;
-      event = ParseJournalLine(line.substr(again), &error);
-      if (!event && !error.empty()) return;
+      event = ParseJournalLine(line.substr(again));
+      if (!event.error().empty()) return;
     }
     if (event) {
       journal_.events.push_back(std::move(*event));
@@ -50,8 +51,7 @@ class JournalReader {
   // Handles text after the last line break. It is used only if it is a complete event: a writer
   // writes a line and its line break with one write().
   void Rest(std::string_view line, uint64_t offset) {
-    std::string error;
-    if (std::optional<JournalEvent> event = ParseJournalLine(line, &error)) Line(line, offset);
+    if (ParseJournalLine(line)) Line(line, offset);
   }
 
   void AddProblem(ProblemCode code, uint64_t offset, std::string message) {
@@ -67,25 +67,11 @@ class JournalReader {
 
 }  // namespace
 
-std::optional<JournalWriter> JournalWriter::Open(const std::string& path, std::string* error) {
-  const int fd =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (fd < 0) {
-    *error = fmt::format("{}: {}", path, std::strerror(errno));
-    return std::nullopt;
-  }
-  return JournalWriter(fd);
-}
-
-JournalWriter::JournalWriter(JournalWriter&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-JournalWriter& JournalWriter::operator=(JournalWriter&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-JournalWriter::~JournalWriter() {
-  if (fd_ >= 0) close(fd_);
+Result<JournalWriter> JournalWriter::Open(const std::string& path) {
+  UniqueFd fd(open(path.c_str(),
+                   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!fd) return Error{fmt::format("{}: {}", path, std::strerror(errno))};
+  return JournalWriter(std::move(fd));
 }
 
 bool JournalWriter::Append(const JournalEvent& event) {
@@ -93,11 +79,12 @@ bool JournalWriter::Append(const JournalEvent& event) {
 }
 
 bool JournalWriter::AppendLines(std::string_view lines) {
+  ROLLCALL_ASSERT(fd_);  // it was not moved from
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
     ssize_t wrote;
     do {
-      wrote = write(fd_, lines.data(), end);
+      wrote = write(fd_.get(), lines.data(), end);
     } while (wrote < 0 && errno == EINTR);
     // A short write (disk full) is not completed: another process's line may already follow it, and
     // the reader handles a truncated line better than two mixed ones.

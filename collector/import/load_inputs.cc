@@ -36,14 +36,12 @@ struct OpenedInput {
 // Thread-safe.
 OpenedInput OpenInput(const InputFile& file) {
   OpenedInput opened;
-  FileStamp stamp;
-  std::string error;
-  const UniqueFd fd = OpenRegularFile(file.PathToOpen(), kMaxInputBytes, &stamp, &error);
-  if (!fd) {
-    opened.problem = {ProblemCode::kUnreadable, error, file.path};
+  const auto regular = OpenRegularFile(file.PathToOpen(), kMaxInputBytes);
+  if (!regular) {
+    opened.problem = {ProblemCode::kUnreadable, regular.error(), file.path};
     return opened;
   }
-  FileSource bytes(fd.get());
+  FileSource bytes(regular->fd.get());
   opened.content = ReadContent(file, bytes);
   if (opened.content.format != nullptr || !file.asked_for) return opened;
   if (bytes.Size() == 0) {

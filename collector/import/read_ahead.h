@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/assert.h"
+
 namespace rollcall {
 
 // As many threads as can read beside the joining thread without waiting for a processor.
@@ -51,6 +53,7 @@ class ReadAhead {
 
   // The next result, `count` times. Throws what read() threw for it.
   Result Next() {
+    ROLLCALL_ASSERT(taken_ < count_);
     if (threads_.empty()) return read_(taken_++);
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[taken_ % kAhead];

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "collector/base/find.h"
 #include "collector/import/ring_elements.h"
 #include "collector/import/ring_parts.h"
 #include "proto/mpi_errors.h"
@@ -50,8 +51,7 @@ bool RingEvents::IsCall(const Event& event) const {
 }
 
 uint32_t RingEvents::FindThread(uint32_t entry) const {
-  const auto found = thread_by_entry_.find(entry);
-  return found == thread_by_entry_.end() ? kNoIndex : found->second;
+  return FindOr(thread_by_entry_, entry, kNoIndex);
 }
 
 void RingEvents::ReadThread(const RingThread& from) {

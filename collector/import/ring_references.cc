@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <string_view>
 
+#include "collector/base/find.h"
 #include "collector/import/ring_parts.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
@@ -107,8 +107,7 @@ uint32_t RingReferences::Datatype(uint16_t number) {
 
 uint32_t RingReferences::CallPath(uint64_t word, uint32_t outer) {
   if (word == 0) return kNoIndex;
-  const auto known = paths_.find({word, outer});
-  if (known != paths_.end()) return known->second;
+  if (const uint32_t* known = FindOrNull(paths_, {word, outer})) return *known;
   return paths_[{word, outer}] = ReadCallPath(word, outer);
 }
 

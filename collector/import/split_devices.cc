@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collector/base/find.h"
 #include "proto/device_streams.h"
 
 namespace rollcall {
@@ -97,8 +98,8 @@ class Splitter {
 
   // The process of the device to which an event belongs; kNoIndex if it belongs to no single one.
   uint32_t OwnerOf(const Event& event) const {
-    const auto found = slot_of_.find(event.member);
-    return found == slot_of_.end() ? kNoIndex : slots_[found->second].process;
+    const size_t* slot = FindOrNull(slot_of_, event.member);
+    return slot == nullptr ? kNoIndex : slots_[*slot].process;
   }
 
   void MoveMembers() {
@@ -135,9 +136,9 @@ class Splitter {
   void MoveDeviceWork() {
     std::map<uint64_t, std::set<uint32_t>> streams;
     for (DeviceCall& call : calls_) {
-      const auto found = slot_of_.find(call.event.member);
-      if (found == slot_of_.end()) continue;
-      Slot& slot = slots_[found->second];
+      const size_t* index = FindOrNull(slot_of_, call.event.member);
+      if (index == nullptr) continue;
+      Slot& slot = slots_[*index];
       call.process = slot.process;
       if (!ring::IsDefaultStream(call.stream)) streams[call.stream].insert(slot.process);
       if (call.event.start_ns < slot.last_ns) continue;
@@ -173,8 +174,7 @@ class Splitter {
 
   uint32_t OwnerOfCall(const Event& event) const {
     if (!IsHostWait(event)) return OwnerOf(event);
-    const auto owner = owner_of_wait_.find(event.thread);
-    return owner == owner_of_wait_.end() ? kNoIndex : owner->second;
+    return FindOr(owner_of_wait_, event.thread, kNoIndex);
   }
 
   // Gives each open call to the device that it is for. That device holds up the other devices of

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -81,11 +80,9 @@ void TraceAssembly::AddRing(const InputFile& file, RingSnapshot ring) {
 }
 
 void TraceAssembly::ReadBundle(const std::string& path) {
-  FileStamp stamp;
-  std::string error;
-  const UniqueFd fd = OpenRegularFile(path, kMaxInputBytes, &stamp, &error);
-  if (!fd) return AddProblem({ProblemCode::kUnreadable, error, path});
-  FileSource source(fd.get());
+  const auto opened = OpenRegularFile(path, kMaxInputBytes);
+  if (!opened) return AddProblem({ProblemCode::kUnreadable, opened.error(), path});
+  FileSource source(opened->fd.get());
   known_members_ = 0;
   bundle::ReadBundle(
       source, path, [&](const bundle::Member& member) { AddMember(path, member); },
@@ -124,11 +121,9 @@ void TraceAssembly::ReadLogOf(const InputFile& file, Source&& from) {
 }
 
 void TraceAssembly::AddLog(const InputFile& file) {
-  FileStamp stamp;
-  std::string error;
-  const UniqueFd fd = OpenRegularFile(file.PathToOpen(), kMaxInputBytes, &stamp, &error);
-  if (!fd) return AddProblem({ProblemCode::kUnreadable, error, file.path});
-  FileSource source(fd.get());
+  const auto opened = OpenRegularFile(file.PathToOpen(), kMaxInputBytes);
+  if (!opened) return AddProblem({ProblemCode::kUnreadable, opened.error(), file.path});
+  FileSource source(opened->fd.get());
   ReadLogOf(file, source);
 }
 
@@ -150,11 +145,9 @@ void TraceAssembly::SampleLiveProcesses() {
   if (live_.empty()) return;
   machine_.Wait(kSettle);
   for (const Live& live : live_) {
-    std::string error;
-    FileStamp stamp;
-    const UniqueFd fd = OpenRegularFile(live.path, kMaxInputBytes, &stamp, &error);
-    if (!fd) continue;
-    FileSource source(fd.get());
+    const auto opened = OpenRegularFile(live.path, kMaxInputBytes);
+    if (!opened) continue;
+    FileSource source(opened->fd.get());
     const RingSnapshot now = ReadRing(source, live.path, ImageDepth::kState);
     Process& process = builder_.trace()->processes[live.process];
     process.quiet = now.usable && !now.moved && RingId(now.header) == live.ring_id &&

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/find.h"
 #include "collector/import/device_work.h"
 #include "collector/import/split_devices.h"
 #include "collector/model/python_merge.h"
@@ -243,8 +244,8 @@ class Joiner {
       }
     }
     for (Creation& creation : trace_.creations) {
-      const auto found = shrunk.find(creation.key);
-      if (found != shrunk.end()) creation.expected = trace_.communicators[found->second].ranks;
+      const uint32_t* found = FindOrNull(shrunk, creation.key);
+      if (found != nullptr) creation.expected = trace_.communicators[*found].ranks;
     }
   }
 
@@ -422,9 +423,8 @@ std::optional<uint32_t> RingTraceBuilder::Add(const RingSnapshot& snapshot) {
 }
 
 std::optional<uint32_t> RingTraceBuilder::FindProcess(uint64_t ring_id) const {
-  const auto it = by_ring_id_.find(ring_id);
-  if (it == by_ring_id_.end()) return std::nullopt;
-  return it->second;
+  const uint32_t* index = FindOrNull(by_ring_id_, ring_id);
+  return index == nullptr ? std::nullopt : std::optional(*index);
 }
 
 Trace RingTraceBuilder::Finish() {
@@ -450,10 +450,7 @@ void RingTraceBuilder::LinkGrown() {
     draft.parent_sequence = 0;
   }
   if (keys.empty()) return;
-  const auto replace = [&keys](uint64_t* key) {
-    const auto found = keys.find(*key);
-    if (found != keys.end()) *key = found->second;
-  };
+  const auto replace = [&keys](uint64_t* key) { *key = FindOr(keys, *key, *key); };
   for (MemberDraft& draft : drafts) {
     replace(&draft.key);
     replace(&draft.parent_key);

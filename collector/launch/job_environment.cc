@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collector/base/find.h"
 #include "collector/launch/open_mpi.h"
 #include "proto/environment.h"
 
@@ -51,9 +52,9 @@ bool WantsProfilerPlugin(const char* chosen, const char* own_switch, const std::
 // needed.
 bool WantsForkAgent(const std::map<std::string, std::string>& current,
                     const JobSettings& settings) {
-  const auto own_switch = current.find(env::kForkAgent);
-  if (own_switch != current.end() && own_switch->second == "0") return false;
-  if (own_switch != current.end() && own_switch->second == "1") return true;
+  const std::string own_switch = FindOr(current, env::kForkAgent, "");
+  if (own_switch == "0") return false;
+  if (own_switch == "1") return true;
   return !settings.kernel_reports_ends || !StaysOnThisNode(settings.command, current);
 }
 
@@ -129,8 +130,8 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
   } else {
     current[kPreload] = Prepended(current[kPreload], library);
     const auto text = [&current](const char* name) {
-      const auto found = current.find(name);
-      return found == current.end() ? nullptr : found->second.c_str();
+      const std::string* value = FindOrNull(current, name);
+      return value == nullptr ? nullptr : value->c_str();
     };
     if (WantsProfilerPlugin(text(kProfilerPlugin), text(env::kNcclPlugin), library)) {
       current[kProfilerPlugin] = library;

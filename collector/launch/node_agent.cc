@@ -20,9 +20,8 @@ namespace {
 // The parent directory is the run root of the first node: it is made here under the same name.
 bool MakeRunDirectory(const std::string& path) {
   const size_t slash = path.rfind('/');
-  std::string problem;
   if (slash != std::string::npos && slash > 0) mkdir(path.substr(0, slash).c_str(), 0700);
-  return RunRoot::CreateAt(path, &problem).valid();
+  return static_cast<bool>(RunRoot::CreateAt(path));
 }
 
 // Launchers bind each rank to one core. An agent with the rank's affinity would take time from that

@@ -236,8 +236,7 @@ std::vector<std::string> RunNodeCommands(const std::vector<std::vector<std::stri
       failures[index] = process->failure();
       process = running.erase(process);
     }
-    const bool all_wait =
-        std::ranges::all_of(running, [](const NodeProcess& process) { return process.waits(); });
+    const bool all_wait = std::ranges::all_of(running, &NodeProcess::waits);
     if (!all_wait) continue;
     for (NodeProcess& process : running) process.Release();
   }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "collector/base/find.h"
 #include "collector/launch/job_environment.h"
 
 namespace rollcall {
@@ -119,11 +120,6 @@ bool HasLine(const std::string& path, Test test) {
   return false;
 }
 
-std::string Value(const std::map<std::string, std::string>& environment, const char* name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
 // The non-empty directories of a colon-separated list.
 std::vector<std::string> Directories(const std::string& list) {
   std::vector<std::string> directories;
@@ -173,7 +169,7 @@ std::vector<std::string> SystemDirectories() {
 bool ConfigurationNamesHosts(const std::string& file,
                              const std::map<std::string, std::string>& environment) {
   const std::string prefix = file.substr(0, file.rfind("/bin/") + 1);
-  const std::string home = Value(environment, "HOME");
+  const std::string home = FindOr(environment, "HOME", "");
   std::vector<std::string> parameters = {home + "/.openmpi/mca-params.conf",
                                          home + "/.prte/mca-params.conf"};
   std::vector<std::string> hostfiles;
@@ -221,7 +217,7 @@ bool StaysOnThisNode(const std::vector<std::string>& command,
   for (const char* moved : {"OPAL_PREFIX", "OPAL_SYSCONFDIR", "PRTE_PREFIX", "PRTE_SYSCONFDIR"}) {
     if (environment.contains(moved)) return false;
   }
-  const std::string file = LauncherFile(*launcher, Value(environment, "PATH"));
+  const std::string file = LauncherFile(*launcher, FindOr(environment, "PATH", ""));
   return IsElfFile(file) && !ConfigurationNamesHosts(file, environment);
 }
 

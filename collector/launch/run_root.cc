@@ -15,7 +15,6 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -37,35 +36,30 @@ constexpr uint64_t kMinFreeBytes = 1 << 20;
 std::string ErrorText(int error) { return strerror(error); }
 
 // Opens `path` as a directory that belongs to the caller and that no other user may enter.
-// Otherwise returns none and sets `problem`.
-UniqueFd OpenPrivateDirectory(int at, const std::string& path, std::string* problem) {
+Result<UniqueFd> OpenPrivateDirectory(int at, const std::string& path) {
   UniqueFd fd(openat(at, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status;
   if (!fd || fstat(fd.get(), &status) != 0) {
-    *problem = errno == ELOOP || errno == ENOTDIR
-                   ? fmt::format("{} is not a directory (a link or a file)", path)
-                   : fmt::format("cannot open {}: {}", path, ErrorText(errno));
-    return UniqueFd();
+    return Error{errno == ELOOP || errno == ENOTDIR
+                     ? fmt::format("{} is not a directory (a link or a file)", path)
+                     : fmt::format("cannot open {}: {}", path, ErrorText(errno))};
   }
   if (status.st_uid != geteuid()) {
-    *problem = fmt::format("{} belongs to user {}, not to {}", path, status.st_uid, geteuid());
-    return UniqueFd();
+    return Error{fmt::format("{} belongs to user {}, not to {}", path, status.st_uid, geteuid())};
   }
   if ((status.st_mode & 0077) != 0) {
-    *problem =
-        fmt::format("{} is open to others (mode {:04o}, needs 0700)", path, status.st_mode & 07777);
-    return UniqueFd();
+    return Error{fmt::format("{} is open to others (mode {:04o}, needs 0700)", path,
+                             status.st_mode & 07777)};
   }
   return fd;
 }
 
 // Creates the directory if it does not exist, then opens it as above.
-UniqueFd MakePrivateDirectory(int at, const std::string& path, std::string* problem) {
+Result<UniqueFd> MakePrivateDirectory(int at, const std::string& path) {
   if (mkdirat(at, path.c_str(), 0700) != 0 && errno != EEXIST) {
-    *problem = fmt::format("cannot make {}: {}", path, ErrorText(errno));
-    return UniqueFd();
+    return Error{fmt::format("cannot make {}: {}", path, ErrorText(errno))};
   }
-  return OpenPrivateDirectory(at, path, problem);
+  return OpenPrivateDirectory(at, path);
 }
 
 // Opens and locks a lock file; none on failure. A shared lock means in use; an exclusive one
@@ -183,55 +177,49 @@ std::string RunRoot::DefaultPath(const std::string& shared_memory) {
   return fmt::format("{}/{}{}", shared_memory, kRunRootPrefix, geteuid());
 }
 
-std::string RunRoot::UsablePath(const std::string& shared_memory, std::string* why) {
-  why->clear();
+RunRoot::Usable RunRoot::UsablePath(const std::string& shared_memory) {
+  std::string why;
   struct statvfs room;
   if (statvfs(shared_memory.c_str(), &room) != 0) {
-    *why = fmt::format("{} is missing ({})", shared_memory, ErrorText(errno));
+    why = fmt::format("{} is missing ({})", shared_memory, ErrorText(errno));
   } else if (uint64_t{room.f_bavail} * room.f_frsize < kMinFreeBytes) {
-    *why = fmt::format("{} is full", shared_memory);
+    why = fmt::format("{} is full", shared_memory);
   } else if (access(shared_memory.c_str(), W_OK | X_OK) != 0) {
-    *why = fmt::format("{} is not writable", shared_memory);
+    why = fmt::format("{} is not writable", shared_memory);
   } else {
     std::string root = DefaultPath(shared_memory);
-    std::string problem;
-    const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, root, &problem);
-    if (fd) return root;
-    *why = problem;
+    const Result<UniqueFd> fd = MakePrivateDirectory(AT_FDCWD, root);
+    if (fd) return {.path = std::move(root), .why = {}};
+    why = fd.error();
   }
   const char* temporary = getenv("TMPDIR");
-  return DefaultPath(temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp");
+  return {.path = DefaultPath(temporary != nullptr && temporary[0] == '/' ? temporary : "/tmp"),
+          .why = std::move(why)};
 }
 
-RunDirectory RunRoot::Create(const std::string& root, std::string* problem) {
-  const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, root, problem);
-  if (!fd) return {};
-  return CreateAt(root + "/" + RunName(), problem);
+Result<RunDirectory> RunRoot::Create(const std::string& root) {
+  const Result<UniqueFd> fd = MakePrivateDirectory(AT_FDCWD, root);
+  if (!fd) return Error{fd.error()};
+  return CreateAt(root + "/" + RunName());
 }
 
-RunDirectory RunRoot::CreateAt(const std::string& path, std::string* problem) {
-  const UniqueFd fd = MakePrivateDirectory(AT_FDCWD, path, problem);
-  if (!fd) return {};
-  if (!LooksLikeRun(fd.get())) {
-    *problem = fmt::format("{} holds other files", path);
-    return {};
-  }
-  const UniqueFd rings = MakePrivateDirectory(fd.get(), kRingsDirectory, problem);
-  if (!rings) return {};
-  return Join(path, problem);
+Result<RunDirectory> RunRoot::CreateAt(const std::string& path) {
+  const Result<UniqueFd> fd = MakePrivateDirectory(AT_FDCWD, path);
+  if (!fd) return Error{fd.error()};
+  if (!LooksLikeRun(fd->get())) return Error{fmt::format("{} holds other files", path)};
+  const Result<UniqueFd> rings = MakePrivateDirectory(fd->get(), kRingsDirectory);
+  if (!rings) return Error{rings.error()};
+  return Join(path);
 }
 
-RunDirectory RunRoot::Join(const std::string& path, std::string* problem) {
+Result<RunDirectory> RunRoot::Join(const std::string& path) {
   RunDirectory run;
-  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, path, problem);
-  if (!fd) return run;
-  const UniqueFd rings = OpenPrivateDirectory(fd.get(), kRingsDirectory, problem);
-  if (!rings) return run;
-  run.use_lock_fd_ = TakeLock(fd.get(), kUseLock, LOCK_SH);
-  if (!run.use_lock_fd_) {
-    *problem = fmt::format("cannot lock {}: {}", path, ErrorText(errno));
-    return run;
-  }
+  const Result<UniqueFd> fd = OpenPrivateDirectory(AT_FDCWD, path);
+  if (!fd) return Error{fd.error()};
+  const Result<UniqueFd> rings = OpenPrivateDirectory(fd->get(), kRingsDirectory);
+  if (!rings) return Error{rings.error()};
+  run.use_lock_fd_ = TakeLock(fd->get(), kUseLock, LOCK_SH);
+  if (!run.use_lock_fd_) return Error{fmt::format("cannot lock {}: {}", path, ErrorText(errno))};
   char resolved[PATH_MAX];
   run.path_ = realpath(path.c_str(), resolved) != nullptr ? resolved : path;
   return run;
@@ -239,27 +227,24 @@ RunDirectory RunRoot::Join(const std::string& path, std::string* problem) {
 
 bool RunRoot::TakeAgentLock(RunDirectory* run) {
   if (run->holds_agent_lock()) return true;
-  std::string problem;
-  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, run->path_, &problem);
-  if (fd) run->agent_lock_fd_ = TakeLock(fd.get(), kAgentLock, LOCK_EX);
+  const Result<UniqueFd> fd = OpenPrivateDirectory(AT_FDCWD, run->path_);
+  if (fd) run->agent_lock_fd_ = TakeLock(fd->get(), kAgentLock, LOCK_EX);
   return run->holds_agent_lock();
 }
 
 bool RunRoot::HasAgent(const std::string& run) {
-  std::string problem;
-  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, run, &problem);
-  return fd && IsLocked(fd.get(), kAgentLock);
+  const Result<UniqueFd> fd = OpenPrivateDirectory(AT_FDCWD, run);
+  return fd && IsLocked(fd->get(), kAgentLock);
 }
 
 std::vector<RunRoot::Old> RunRoot::List(const std::string& root) {
   std::vector<Old> found;
-  std::string problem;
-  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, root, &problem);
+  const Result<UniqueFd> fd = OpenPrivateDirectory(AT_FDCWD, root);
   if (!fd) return found;
   ProcessTable processes;
-  ForEachEntry(fd.get(), [&](const char* name, const struct stat& status) {
+  ForEachEntry(fd->get(), [&](const char* name, const struct stat& status) {
     if (!S_ISDIR(status.st_mode)) return;
-    const UniqueFd run(openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd run(openat(fd->get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!run || !LooksLikeRun(run.get())) return;
     found.push_back(
         {.path = root + "/" + name,
@@ -290,9 +275,8 @@ std::vector<RunRoot::Old> RunRoot::Clean(const std::string& root, size_t keep, i
 }
 
 bool RunRoot::Remove(const std::string& path) {
-  std::string problem;
-  const UniqueFd fd = OpenPrivateDirectory(AT_FDCWD, path, &problem);
-  if (!fd || !LooksLikeRun(fd.get())) return false;
+  const Result<UniqueFd> fd = OpenPrivateDirectory(AT_FDCWD, path);
+  if (!fd || !LooksLikeRun(fd->get())) return false;
   return RemoveBelow(AT_FDCWD, path.c_str(), 2);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/base/file.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -36,17 +37,20 @@ class RunDirectory {
 struct RunRoot {
   // The default directory for runs of the calling user. `shared_memory` is for tests.
   static std::string DefaultPath(const std::string& shared_memory);
-  // The same, or the fallback on disk if shared memory cannot be used; `why` is then a readable
-  // reason, and empty otherwise.
-  static std::string UsablePath(const std::string& shared_memory, std::string* why);
+  struct Usable {
+    std::string path;
+    std::string why;  // the path is not the default one; empty: it is
+  };
+  // The same, or the fallback on disk if shared memory cannot be used.
+  static Usable UsablePath(const std::string& shared_memory);
 
-  // Creates root/<time>-<random> with its rings directory. On failure, `problem` gives the reason.
-  static RunDirectory Create(const std::string& root, std::string* problem);
+  // Creates root/<time>-<random> with its rings directory.
+  static Result<RunDirectory> Create(const std::string& root);
   // Creates the directory `path` itself. Accepts an existing one if it is empty or a run directory,
   // and is the caller's own with mode 0700.
-  static RunDirectory CreateAt(const std::string& path, std::string* problem);
+  static Result<RunDirectory> CreateAt(const std::string& path);
   // Joins an existing one after the same checks.
-  static RunDirectory Join(const std::string& path, std::string* problem);
+  static Result<RunDirectory> Join(const std::string& path);
 
   // Makes this process the run directory's only agent; false if another process is.
   static bool TakeAgentLock(RunDirectory* run);

@@ -3,7 +3,6 @@
 
 #include <gelf.h>
 
-#include <memory>
 #include <unordered_map>
 
 #include "collector/symbolize/elf_file.h"
@@ -38,8 +37,7 @@ bool FindExports(const LoadedModule& module, const std::string& file_root,
   std::unordered_map<std::string_view, uint64_t*> wanted;
   for (size_t i = 0; i < names.size(); ++i) wanted.emplace(names[i], &found[i]);
   for (const std::string& root : {file_root, std::string()}) {
-    std::string error;
-    const auto file = ElfFile::Open(root + module.path, {}, &error);
+    const auto file = ElfFile::Open(root + module.path, {}).value_or(nullptr);
     if (file == nullptr || file->build_id() != module.build_id) continue;
     ReadExports(file->elf(), wanted);
     return true;

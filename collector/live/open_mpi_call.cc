@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/live/exported_symbols.h"
 
@@ -135,10 +136,7 @@ std::optional<OpenMpiObjects::Communicator> OpenMpiObjects::ReadCommunicator(uin
   return communicator;
 }
 
-int32_t OpenMpiObjects::WorldRank(uint64_t process) const {
-  const auto found = world_.find(process);
-  return found == world_.end() ? -1 : found->second;
-}
+int32_t OpenMpiObjects::WorldRank(uint64_t process) const { return FindOr(world_, process, -1); }
 
 void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCall* call) const {
   call->communicator = communicator.name;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "collector/base/result.h"
 #include "collector/live/thread_ids.h"
 #include "collector/live/thread_starts.h"
 #include "collector/model/runtime_modules.h"
@@ -108,10 +109,9 @@ OtherThreads JudgeOtherThreads(const ProcessState& first, const ProcessState& se
 
 OtherThreads SampleOtherThreads(const ProcSource& proc, pid_t pid, uint32_t own_pid,
                                 uint64_t start_ticks, const CallingThreads& threads) {
-  std::string error;
-  std::optional<ProcessState> first = ReadProcessState(proc, pid, start_ticks, &error);
+  Result<ProcessState> first = ReadProcessState(proc, pid, start_ticks);
   if (!first) return OtherThreads::kUnseen;
-  std::optional<ProcessState> second = ReadProcessState(proc, pid, start_ticks, &error);
+  Result<ProcessState> second = ReadProcessState(proc, pid, start_ticks);
   if (!second) return OtherThreads::kUnseen;
   // Its memory contains thread ids of its own pid namespace.
   const ThreadIds ids(proc, pid, own_pid);

@@ -186,26 +186,22 @@ const ThreadState* FindSame(const ProcessState& process, const ThreadState& want
   return nullptr;
 }
 
-std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
-                                             uint64_t expected_start_ticks, std::string* error) {
+Result<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
+                                      uint64_t expected_start_ticks) {
   const std::string dir = "/proc/" + std::to_string(pid) + "/";
   ProcessState process;
   process.pid = pid;
   process.sampled_ns = static_cast<uint64_t>(Now(CLOCK_MONOTONIC));
   std::string text;
   Stat stat;
-  const auto fail = [error](const std::string& why) {
-    *error = why;
-    return std::nullopt;
-  };
-  const auto gone = [pid] { return "process " + std::to_string(pid) + " is gone"; };
+  const std::string gone = "process " + std::to_string(pid) + " is gone";
   if (const int status = proc.Read(dir + "stat", &text); status != 0) {
-    return fail(status == ENOENT || status == ESRCH ? gone()
-                                                    : dir + "stat: " + std::strerror(status));
+    const bool is_gone = status == ENOENT || status == ESRCH;
+    return Error{is_gone ? gone : dir + "stat: " + std::strerror(status)};
   }
-  if (!ParseStat(text, &stat)) return fail(dir + "stat is not as expected");
+  if (!ParseStat(text, &stat)) return Error{dir + "stat is not as expected"};
   if (expected_start_ticks != 0 && stat.start_ticks != expected_start_ticks) {
-    return fail(gone() + ": its number belongs to another process now");
+    return Error{gone + ": its number belongs to another process now"};
   }
   process.name = stat.name;
   process.state = stat.state;
@@ -217,7 +213,7 @@ std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
     Parse(ProcStatusField(text, "TracerPid"), &process.tracer_pid);
   }
   std::vector<int> tids;
-  if (proc.ListNumbers(dir + "task", &tids) != 0) return fail(gone());
+  if (proc.ListNumbers(dir + "task", &tids) != 0) return Error{gone};
   for (const int tid : tids) {
     if (auto thread = ReadThreadState(proc, pid, tid))
       process.threads.push_back(std::move(*thread));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collector/base/proc_source.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -70,11 +71,11 @@ struct ProcessState {
 // Compares the start time as well because thread ids are reused.
 const ThreadState* FindSame(const ProcessState& process, const ThreadState& wanted);
 
-// Reads /proc/<pid>. Returns nothing if the process has ended, if its start time is not
-// `expected_start_ticks` (0: any; pids are reused), or if access is denied. `*error` then holds the
-// reason. Leaves out threads that end meanwhile.
-std::optional<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
-                                             uint64_t expected_start_ticks, std::string* error);
+// Reads /proc/<pid>. An error if the process has ended, if its start time is not
+// `expected_start_ticks` (0: any; pids are reused), or if access is denied. Leaves out threads that
+// end meanwhile.
+Result<ProcessState> ReadProcessState(const ProcSource& proc, pid_t pid,
+                                      uint64_t expected_start_ticks);
 
 // Times that one thread has spent on a processor, and waiting for one.
 struct ThreadTimes {

@@ -11,11 +11,11 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "collector/base/proc_source.h"
 #include "collector/base/proc_stat.h"
 #include "collector/base/process_table.h"
+#include "collector/base/text.h"
 
 namespace rollcall {
 namespace {
@@ -33,13 +33,11 @@ static_assert(sizeof(PidfdInfo) == 64);
 constexpr uint64_t kPidfdInfoExit = 1 << 3;
 constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
 
-std::string ReadSmallFile(const std::string& path) {
+std::string ReadStat(pid_t pid) {
   std::string text;
-  ProcSource().Read(path, &text, 4096);
+  ProcSource().Read("/proc/" + std::to_string(pid) + "/stat", &text, 4096);
   return text;
 }
-
-std::string ReadStat(pid_t pid) { return ReadSmallFile("/proc/" + std::to_string(pid) + "/stat"); }
 
 }  // namespace
 
@@ -57,9 +55,8 @@ bool IsZombie(pid_t pid) { return ProcStatField(ReadStat(pid), 3) == "Z"; }
 std::optional<int> ZombieStatus(pid_t pid, uint64_t start_ticks) {
   const std::string stat = ReadStat(pid);
   if (ProcStatField(stat, 3) != "Z" || ProcStatStartTicks(stat) != start_ticks) return std::nullopt;
-  const auto status =
-      static_cast<int>(strtol(std::string(ProcStatField(stat, 52)).c_str(), nullptr, 10));
-  return status != 0 ? std::optional(status) : std::nullopt;
+  const auto status = ParseNumber<int>(ProcStatField(stat, 52));
+  return status && *status != 0 ? status : std::nullopt;
 }
 
 EndReports FindEndReports() {

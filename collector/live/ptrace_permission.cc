@@ -3,7 +3,6 @@
 
 #include <linux/capability.h>
 
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 
@@ -27,10 +26,7 @@ std::string RealUid(std::string_view status) {
 
 // A capability set by its name in the file; empty if it is not there.
 uint64_t Capabilities(std::string_view status, std::string_view set) {
-  const std::string_view field = ProcStatusField(status, set);
-  uint64_t mask = 0;
-  std::from_chars(field.data(), field.data() + field.size(), mask, 16);
-  return mask;
+  return ParseNumber<uint64_t>(ProcStatusField(status, set), 16).value_or(0);
 }
 
 std::string Trimmed(std::string text) {

@@ -28,19 +28,6 @@ constexpr uint64_t kMaxTableBytes = 1 << 18;  // a function of some ten thousand
 constexpr uint32_t kMaxFrameBytes = 512;
 constexpr uint32_t kMaxCodeBytes = 1024;
 
-uint32_t FrameBytes(const Layout& layout) {
-  uint32_t end = layout.object_type + 8;
-  const auto cover = [&](uint32_t field, uint32_t bytes) {
-    if (field != kNone) end = std::max(end, field + bytes);
-  };
-  cover(layout.frame_previous, 8);
-  cover(layout.frame_code, 8);
-  cover(layout.frame_instruction, layout.lasti_bytes != 0 ? 4 : 8);
-  cover(layout.frame_owner, 1);
-  cover(layout.frame_is_entry, 1);
-  return end;
-}
-
 // The content of a code object, apart from the instructions.
 struct PythonCode {
   std::string function;
@@ -60,7 +47,7 @@ class Walker {
         interpreter_(interpreter),
         layout_(interpreter.layout),
         deadline_(deadline),
-        frame_bytes_(FrameBytes(layout_)),
+        frame_bytes_(std::max(layout_.object_type + 8, python::FrameBytes(layout_))),
         objects_(&memory, &interpreter) {}
 
   PythonStack Walk(uint64_t state, bool locals) {

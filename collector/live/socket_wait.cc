@@ -11,17 +11,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <sstream>
 #include <string_view>
 
 #include "collector/base/file.h"
+#include "collector/base/find.h"
 #include "collector/base/proc_stat.h"
+#include "collector/base/text.h"
 #include "proto/environment.h"
 
 namespace rollcall {
@@ -141,9 +141,7 @@ uint64_t SocketInode(std::string_view link) {
   constexpr std::string_view kPrefix = "socket:[";
   if (!link.starts_with(kPrefix)) return 0;
   link.remove_prefix(kPrefix.size());
-  uint64_t inode = 0;
-  std::from_chars(link.data(), link.data() + link.size(), inode);
-  return inode;
+  return ParseNumber<uint64_t>(TakeUntil(']', &link)).value_or(0);
 }
 
 // An IPv4 address in an IPv6 socket is the same address: ::ffff:127.0.0.1.
@@ -167,8 +165,7 @@ std::string RunDirectoryOf(const ProcSource& proc, pid_t pid) {
   std::string environment;
   if (proc.Read("/proc/" + std::to_string(pid) + "/environ", &environment) != 0) return {};
   const auto variables = ProcVariables(environment);
-  const auto found = variables.find(env::kRunDirectory);
-  return found == variables.end() ? std::string() : std::string(found->second);
+  return std::string(FindOr(variables, env::kRunDirectory, ""));
 }
 
 // The processes of the run: processes whose environment has the run's variable, and their
@@ -181,8 +178,7 @@ std::set<pid_t> ProcessesOfRun(const ProcSource& proc, const std::string& run_di
     std::string stat;
     if (proc.Read("/proc/" + std::to_string(pid) + "/stat", &stat) != 0) continue;
     ProcessInfo& info = all[pid];
-    const std::string_view parent = ProcStatField(stat, 4);
-    std::from_chars(parent.data(), parent.data() + parent.size(), info.parent);
+    info.parent = ParseNumber<pid_t>(ProcStatField(stat, 4)).value_or(0);
     info.same_run = RunDirectoryOf(proc, pid) == run_directory;
   }
   std::set<pid_t> found;
@@ -284,8 +280,7 @@ void ProcessSockets::ReadUnix(const ProcSource& proc, const std::string& path) {
     std::string number, references, protocol, flags, type, state;
     uint64_t inode = 0;
     if (!(words >> number >> references >> protocol >> flags >> type >> state >> inode)) continue;
-    uint64_t bits = 0;
-    std::from_chars(flags.data(), flags.data() + flags.size(), bits, 16);
+    const uint64_t bits = ParseNumber<uint64_t>(flags, 16).value_or(0);
     sockets_[inode].listens = (bits & kAcceptsConnections) != 0;
   }
 }
@@ -358,16 +353,15 @@ ProcessSockets::Peer ProcessSockets::OwnerOf(uint64_t inode) const {
 }
 
 ProcessSockets::Peer ProcessSockets::PeerOf(uint64_t inode) const {
-  const auto found = sockets_.find(inode);
-  if (found == sockets_.end()) return Peer::kUnknown;  // datagrams come from any process
-  const Socket& socket = found->second;
-  if (socket.listens) return Peer::kAnybody;
-  if (socket.local.empty()) return OwnerOf(socket.peer);
-  if (!socket.connected) return Peer::kUnknown;
-  if (const auto other = by_ends_.find({socket.remote, socket.local}); other != by_ends_.end()) {
-    return OwnerOf(other->second);
+  const Socket* socket = FindOrNull(sockets_, inode);
+  if (socket == nullptr) return Peer::kUnknown;  // datagrams come from any process
+  if (socket->listens) return Peer::kAnybody;
+  if (socket->local.empty()) return OwnerOf(socket->peer);
+  if (!socket->connected) return Peer::kUnknown;
+  if (const uint64_t* other = FindOrNull(by_ends_, {socket->remote, socket->local})) {
+    return OwnerOf(*other);
   }
-  const bool elsewhere = complete_ && all_here_ && !IsOfThisHost(socket.remote);
+  const bool elsewhere = complete_ && all_here_ && !IsOfThisHost(socket->remote);
   return elsewhere ? Peer::kOutside : Peer::kUnknown;
 }
 

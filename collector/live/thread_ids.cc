@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/find.h"
 #include "collector/base/process_table.h"
 
 namespace rollcall {
 namespace {
 
-pid_t Find(const std::map<pid_t, pid_t>& ids, pid_t number) {
-  const auto found = ids.find(number);
-  return found == ids.end() ? 0 : found->second;
-}
+pid_t Find(const std::map<pid_t, pid_t>& ids, pid_t number) { return FindOr(ids, number, 0); }
 
 }  // namespace
 

@@ -268,8 +268,7 @@ class Unwinder::Impl {
     *elf = nullptr;
     if (module->path != "[vdso]" && !module->build_id.empty()) {
       for (const std::string& root : {self->file_root_, std::string()}) {
-        std::string error;
-        auto file = ElfFile::Open(root + module->path, {}, &error);
+        auto file = ElfFile::Open(root + module->path, {}).value_or(nullptr);
         if (file == nullptr || file->build_id() != module->build_id) continue;
         // libdwfl closes the handle that it is given, so it gets a reference of its own.
         *elf = elf_begin(-1, ELF_C_READ, file->elf());

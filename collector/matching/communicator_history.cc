@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "collector/model/rank_set.h"
+
 namespace rollcall {
 
 const Event* MemberHistory::At(uint64_t sequence) const {
@@ -99,8 +101,7 @@ CommunicatorHistory BuildHistory(const Trace& trace, uint32_t communicator) {
       }
     }
   }
-  std::ranges::sort(result.absent);
-  result.absent.erase(std::unique(result.absent.begin(), result.absent.end()), result.absent.end());
+  Normalize(&result.absent);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "collector/matching/pair_patterns.h"
+#include "collector/model/rank_set.h"
 #include "proto/datatypes.h"
 #include "proto/signature.h"
 
@@ -241,8 +242,7 @@ class DataMatcher {
     for (size_t c = 1; c < classes.size(); ++c) {
       rest.insert(rest.end(), classes[c].second.begin(), classes[c].second.end());
     }
-    std::ranges::sort(rest);
-    rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
+    Normalize(&rest);
     for (const uint32_t call : classes[0].second) {
       if (!std::ranges::binary_search(rest, call)) mismatch.agreeing.push_back(call);
     }

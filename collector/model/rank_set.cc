@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/model/rank_set.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace rollcall {
-
-void Normalize(std::vector<int32_t>* ranks) {
-  std::ranges::sort(*ranks);
-  ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
-}
 
 std::string FoldRanks(const std::vector<int32_t>& ranks) {
   if (ranks.empty()) return "none";
@@ -32,6 +27,15 @@ std::string FoldRanks(const std::vector<int32_t>& ranks) {
 std::string RanksPhrase(const std::vector<int32_t>& ranks) {
   if (ranks.empty()) return "no rank";
   return (ranks.size() == 1 ? "rank " : "ranks ") + FoldRanks(ranks);
+}
+
+std::string RanksPhrase(const std::vector<int32_t>& ranks, std::string_view one,
+                        std::string_view many) {
+  return RanksPhrase(ranks).append(" ").append(Verb(ranks, one, many));
+}
+
+std::string CountText(uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string_view Verb(const std::vector<int32_t>& ranks, std::string_view one,

@@ -356,7 +356,7 @@ std::string MpiFunction(const Trace& trace, uint32_t call_path) {
 }
 
 bool IsInsideRejected(const Process& process) {
-  return std::ranges::any_of(process.rejected, [](const RejectedCall& call) { return call.open; });
+  return std::ranges::any_of(process.rejected, &RejectedCall::open);
 }
 
 }  // namespace rollcall

@@ -30,11 +30,4 @@ const SourceFlow* FunctionAround(const std::vector<SourceFlow>& flow, int line) 
   return innermost;
 }
 
-std::optional<SourceFlow::Kind> FindSourceFlow(std::string_view name) {
-  for (size_t i = 0; i < kSourceFlowNames.size(); ++i) {
-    if (kSourceFlowNames[i] == name) return static_cast<SourceFlow::Kind>(i);
-  }
-  return std::nullopt;
-}
-
 }  // namespace rollcall

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,10 +55,6 @@ struct SourceFlow {
 // The names in journals and text traces.
 inline constexpr std::array<std::string_view, 8> kSourceFlowNames = {
     "function", "try", "handler", "return", "break", "continue", "throw", "end"};
-constexpr std::string_view SourceFlowName(SourceFlow::Kind kind) {
-  return kSourceFlowNames[static_cast<size_t>(kind)];
-}
-std::optional<SourceFlow::Kind> FindSourceFlow(std::string_view name);
 
 struct SourceBlocks {
   std::string file;  // as in SourceFrame::file

@@ -321,15 +321,6 @@ struct OutsideWait {
 
 // The names in journals and text traces.
 inline constexpr std::array<std::string_view, 2> kOutsideWaitNames = {"client", "outside"};
-constexpr std::string_view OutsideWaitName(OutsideWait::For what) {
-  return kOutsideWaitNames[static_cast<size_t>(what)];
-}
-constexpr std::optional<OutsideWait::For> FindOutsideWait(std::string_view name) {
-  for (size_t i = 0; i < kOutsideWaitNames.size(); ++i) {
-    if (kOutsideWaitNames[i] == name) return static_cast<OutsideWait::For>(i);
-  }
-  return std::nullopt;
-}
 
 // The most that the threads outside every MPI call could do, as seen in two samples from outside
 // the process.
@@ -343,15 +334,6 @@ enum class OtherThreads : uint8_t {
 // The names in journals and text traces.
 inline constexpr std::array<std::string_view, 4> kOtherThreadsNames = {"unseen", "wait", "outside",
                                                                        "callers"};
-constexpr std::string_view OtherThreadsName(OtherThreads threads) {
-  return kOtherThreadsNames[static_cast<size_t>(threads)];
-}
-constexpr std::optional<OtherThreads> FindOtherThreads(std::string_view name) {
-  for (size_t i = 0; i < kOtherThreadsNames.size(); ++i) {
-    if (kOtherThreadsNames[i] == name) return static_cast<OtherThreads>(i);
-  }
-  return std::nullopt;
-}
 
 // The clock of a node: it is `offset_ns` ahead of the trace's clock, with an error of at most
 // `error_ns`. The times of the node were corrected by the offset.

@@ -77,7 +77,7 @@ Json FindingOf(const Trace& trace, const Finding& finding, const TextOptions& te
   json["sequence"] = finding.sequence == 0 ? Json() : Json(finding.sequence);
   json["title"] = Text(finding.title);
   json["why"] = Text(finding.why);
-  json["fix"] = Text(finding.fix.empty() ? KindFix(finding.kind) : finding.fix);
+  json["fix"] = Text(FixText(finding));
   json["notes"] = Json::array();
   for (size_t i = 0; i < std::min(finding.notes.size(), kMaxNotes); ++i) {
     json["notes"].push_back(Text(finding.notes[i]));

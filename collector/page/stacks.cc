@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "collector/matching/match_rules.h"
+#include "collector/model/rank_set.h"
 #include "collector/page/panels.h"
 #include "collector/report/stack_tree.h"
 
@@ -104,8 +105,7 @@ Json Stacks(const AlignedTrace& analysis) {
   });
   StackNode root = StackTree(stacks, /*full=*/true);
   for (const RankStack& stack : stacks) root.ranks.push_back(stack.rank);
-  std::ranges::sort(root.ranks);
-  root.ranks.erase(std::unique(root.ranks.begin(), root.ranks.end()), root.ranks.end());
+  Normalize(&root.ranks);
   Tree tree;
   Json json = tree.Node(root, "");
   std::string text;

@@ -101,12 +101,10 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
                                      {"ranks", host.ranks}});
   }
   json["waiting"] = finding.waiting;
-  json["communicator"] = finding.communicator == kNoIndex
-                             ? Json(nullptr)
-                             : OrNull(trace.communicators[finding.communicator].name);
-  json["operation"] = finding.operation == Operation::kNone
-                          ? Json(nullptr)
-                          : Json(OperationName(finding.operation));
+  const bool on_one = finding.communicator != kNoIndex;
+  json["communicator"] = OrNull(on_one ? trace.communicators[finding.communicator].name : "");
+  const bool of_one = finding.operation != Operation::kNone;
+  json["operation"] = OrNull(of_one ? OperationName(finding.operation) : "");
   json["sequence"] = finding.sequence == 0 ? Json(nullptr) : Json(finding.sequence);
   json["lines"] = Json::array();
   for (const Site& site : finding.sites) {
@@ -118,7 +116,7 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   }
   json["title"] = finding.title;
   json["why"] = finding.why;
-  json["fix"] = finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;
+  json["fix"] = FixText(finding);
   json["notes"] = finding.notes;
   if (!finding.quotes.empty()) {
     json["log"] = Json::array();
@@ -155,10 +153,6 @@ Json ReportToJson(const Trace& trace, const Report& report) {
 
 std::string ToText(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string RenderJson(const Trace& trace, const Report& report) {
-  return ToText(ReportToJson(trace, report));
 }
 
 }  // namespace rollcall

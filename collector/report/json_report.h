@@ -20,7 +20,6 @@ nlohmann::ordered_json ReportToJson(const Trace& trace, const Report& report);
 // JSON as text, indented by two spaces, with a final newline. Invalid UTF-8 (in a file name, for
 // example) is replaced and does not throw.
 std::string ToText(const nlohmann::ordered_json& json);
-std::string RenderJson(const Trace& trace, const Report& report);
 
 }  // namespace rollcall
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/model/rank_set.h"
 #include "collector/report/columns.h"
 #include "collector/report/message_pairs.h"
 #include "collector/report/show.h"
@@ -83,9 +84,9 @@ class MessageTable {
 
 std::string CommunicatorText(const AlignedTrace& analysis, uint32_t communicator,
                              std::vector<MessagePair> pairs) {
-  std::string text = fmt::format("{} · messages between {} pair{} of ranks\n\n",
-                                 analysis.CommunicatorName(communicator), pairs.size(),
-                                 pairs.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} · messages between {} of ranks\n\n", analysis.CommunicatorName(communicator),
+                  CountText(pairs.size(), "pair"));
   const size_t left_out =
       Shorten(&pairs, kMaxPairs, [](const MessagePair& pair) { return pair.all.outstanding != 0; });
   MessageTable table;

@@ -34,9 +34,9 @@ class Table {
     const Communicator& communicator = analysis_.trace.communicators[histories_.communicator];
     const size_t members = std::max(communicator.ranks.size() + communicator.remote_ranks.size(),
                                     histories_.members.size() + histories_.absent.size());
-    std::string text = fmt::format("{} · {} rank{} · {} collective{}\n\n", communicator.name,
-                                   members, members == 1 ? "" : "s", histories_.highest,
-                                   histories_.highest == 1 ? "" : "s");
+    std::string text =
+        fmt::format("{} · {} · {}\n\n", communicator.name, CountText(members, "rank"),
+                    CountText(histories_.highest, "collective"));
     const std::vector<std::string> lines = AlignColumns(rows_);
     for (size_t i = 0; i < lines.size(); ++i) {
       text += fmt::format("  {} {}\n", rows_[i][0] == Name(marked_) ? "▸" : " ", lines[i]);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/matching/user_code.h"
+#include "collector/model/rank_set.h"
 
 namespace rollcall {
 namespace {
@@ -72,8 +73,7 @@ std::vector<std::string> FrameLines(const std::vector<const SourceFrame*>& frame
                          return name == "libc" || name == "Python";
                        });
     if (folded == 0 || start) return;
-    lines.push_back(
-        fmt::format("… {} frame{} of {}", folded, folded == 1 ? "" : "s", fmt::join(of, ", ")));
+    lines.push_back(fmt::format("… {} of {}", CountText(folded, "frame"), fmt::join(of, ", ")));
     folded = 0;
     of.clear();
     last.clear();

@@ -21,33 +21,9 @@ constexpr size_t kMaxSites = 12;
 constexpr size_t kSourceWidth = 60;
 constexpr size_t kQuoteWidth = 300;  // of a line of a log
 
-std::string Cut(const std::string& text, size_t width) {
-  if (Width(text) <= width) return text;
-  std::string result;
-  size_t used = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80 && ++used == width) break;
-    result += text[i];
-  }
-  return result + "…";
-}
-
-std::string_view RoleText(const Site& site) {
-  switch (site.role) {
-    case Site::Role::kWaiting:
-      return "waiting";
-    case Site::Role::kContinued:
-      return "went on";
-    case Site::Role::kCulprit:
-      return "here";
-    case Site::Role::kStalled:
-      return "stalled";
-    case Site::Role::kEnded:
-      return "ended";
-    case Site::Role::kOther:
-      return "returned";
-  }
-  return "";
+std::string_view RoleText(Site::Role role) {
+  if (role == Site::Role::kContinued) return "went on";
+  return role == Site::Role::kCulprit ? "here" : RoleName(role);
 }
 
 class TextWriter {
@@ -141,7 +117,7 @@ class TextWriter {
                           std::max(report_.ranks, report_.ranks_expected) == 1 ? "" : "s");
     }
     if (report_.hosts != 0) {
-      out_ += fmt::format(" on {} host{}", report_.hosts, report_.hosts == 1 ? "" : "s");
+      out_ += fmt::format(" on {}", CountText(report_.hosts, "host"));
     }
     const bool stands = report_.status == Report::Status::kHung;
     if (stands && report_.no_progress_ns >= 100'000'000) {
@@ -150,8 +126,7 @@ class TextWriter {
                             : fmt::format(" · no progress for {:.0f} min", seconds / 60);
     }
     if (report_.data) {
-      out_ += fmt::format(" · {} buffer{} read", report_.data->read,
-                          report_.data->read == 1 ? "" : "s");
+      out_ += fmt::format(" · {} read", CountText(report_.data->read, "buffer"));
     }
     out_ += '\n';
     if (Errors() > 1) {
@@ -177,7 +152,7 @@ class TextWriter {
     Field("kind", kind);
     Field("host", HostsText(finding.culprit_hosts));
     Field("why", finding.why);
-    Field("fix", finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix);
+    Field("fix", FixText(finding));
     for (const Quote& quote : finding.quotes) {
       Field("log", fmt::format("{}:{}: {}", quote.file, quote.line, Cut(quote.text, kQuoteWidth)));
     }
@@ -197,36 +172,17 @@ class TextWriter {
   void Sites(const Finding& finding) {
     if (finding.sites.empty()) return;
     out_ += '\n';
-    struct Row {
-      std::string who, role, place, function, what;
-    };
-    std::vector<Row> rows;
+    std::vector<std::vector<std::string>> rows;
     for (const Site& site : finding.sites) {
       if (rows.size() == kMaxSites) break;
-      Row row;
-      row.who =
-          fmt::format("{} {}", site.ranks.size() == 1 ? "rank " : "ranks", FoldRanks(site.ranks));
-      row.role = RoleText(site);
-      row.place = FramePlace(site.frame);
-      row.function = site.frame.function;
-      row.what = site.what;
-      rows.push_back(std::move(row));
+      const char* who = site.ranks.size() == 1 ? "rank " : "ranks";
+      rows.push_back({fmt::format("{} {}", who, FoldRanks(site.ranks)),
+                      std::string(RoleText(site.role)), FramePlace(site.frame), site.frame.function,
+                      site.what});
     }
-    size_t who = 0, role = 0, place = 0, function = 0;
-    for (const Row& row : rows) {
-      who = std::max(who, Width(row.who));
-      role = std::max(role, Width(row.role));
-      place = std::max(place, Width(row.place));
-      function = std::max(function, Width(row.function));
-    }
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const Row& row = rows[i];
-      const std::string line =
-          fmt::format("    {}   {}   {}   {}   {}", Padded(row.who, who), Padded(row.role, role),
-                      Padded(row.place, place), Padded(row.function, function), row.what);
-      out_ += Paint(finding.sites[i].culprit ? "31" : "33",
-                    line.substr(0, line.find_last_not_of(' ') + 1)) +
-              '\n';
+    const std::vector<std::string> lines = AlignColumns(rows, /*keep_empty=*/true);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      out_ += Paint(finding.sites[i].culprit ? "31" : "33", "    " + lines[i]) + '\n';
     }
     if (finding.sites.size() > rows.size()) {
       out_ += fmt::format("    … and {} more places\n", finding.sites.size() - rows.size());

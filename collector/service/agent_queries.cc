@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collector/base/clock.h"
+#include "collector/base/find.h"
 #include "collector/collect/evidence.h"
 #include "collector/import/add_sources.h"
 #include "collector/rpc/frames.h"
@@ -91,9 +92,9 @@ void AgentQueries::FetchRings(const Rings& wanted) {
     whole_.insert(wanted.processes.begin(), wanted.processes.end());
   }
   for (const uint64_t id : wanted.processes) {
-    const auto process = state_->processes().find(id);
-    if (process == state_->processes().end()) continue;
-    if (rpc::SnapshotRequest* request = request_to(process->second.agent)) request->add_ids(id);
+    const auto* process = FindOrNull(state_->processes(), id);
+    if (process == nullptr) continue;
+    if (rpc::SnapshotRequest* request = request_to(process->agent)) request->add_ids(id);
   }
   const uint64_t room = agents_->bytes_for_rings();
   rings_.Begin(next_request_, requested,
@@ -128,9 +129,8 @@ void AgentQueries::FetchRings(const Rings& wanted) {
 void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes, bool wait_only) {
   pending_stacks_.clear();
   for (size_t i = 0; i < std::min(processes.size(), kMaxStacks); ++i) {
-    const auto process = state_->processes().find(processes[i]);
-    if (process == state_->processes().end()) continue;
-    const Agent* agent = agents_->FindConnected(process->second.agent);
+    const auto* process = FindOrNull(state_->processes(), processes[i]);
+    const Agent* agent = process == nullptr ? nullptr : agents_->FindConnected(process->agent);
     if (agent == nullptr) continue;
     rpc::CollectorMessage message;
     message.mutable_live_stack()->set_request(next_request_);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/byte_source.h"
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/rpc/protocol.h"
 
@@ -77,6 +79,7 @@ std::vector<uint64_t> AgentTable::AcceptHello(uint64_t number, const rpc::Hello&
   agent->id = hello.agent_id();
   agent->pid = hello.pid();
   std::tie(agent->host, agent->run_directory) = place;
+  ROLLCALL_ASSERT(held_bytes_ >= agent->journal.size());
   held_bytes_ -= agent->journal.size();
   agent->journal.clear();
   agent->parsed_journal.reset();
@@ -98,7 +101,9 @@ void AgentTable::Unindex(uint64_t number, const Agent& agent) {
 AgentTable::Agents::node_type AgentTable::Take(uint64_t number) {
   Agents::node_type agent = agents_.extract(number);
   Unindex(number, agent.mapped());
-  held_bytes_ -= agent.mapped().journal.size() + agent.mapped().environment.size();
+  const size_t bytes = agent.mapped().journal.size() + agent.mapped().environment.size();
+  ROLLCALL_ASSERT(held_bytes_ >= bytes);
+  held_bytes_ -= bytes;
   return agent;
 }
 
@@ -116,10 +121,7 @@ AgentTable::Agents AgentTable::TakeLost(int64_t now_ns, int64_t lost_after_ns) {
   return lost;
 }
 
-Agent* AgentTable::Find(uint64_t number) {
-  const auto agent = agents_.find(number);
-  return agent == agents_.end() ? nullptr : &agent->second;
-}
+Agent* AgentTable::Find(uint64_t number) { return FindOrNull(agents_, number); }
 
 Agent* AgentTable::FindConnected(uint64_t number) {
   Agent* agent = Find(number);

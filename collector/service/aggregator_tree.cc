@@ -2,7 +2,8 @@
 #include "collector/service/aggregator_tree.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "collector/base/find.h"
 
 namespace rollcall::service {
 
@@ -11,10 +12,10 @@ void AggregatorTree::Add(uint64_t number, const Agent& agent) {
   Release(agent);
   agents_[number] = agent;
   if (agent.aggregator != 0) {
-    const auto aggregator = aggregators_.find(agent.aggregator);
-    if (aggregator == aggregators_.end()) return;
-    ++aggregator->second.attached;
-    aggregator->second.missed = 0;
+    Aggregator* aggregator = FindOrNull(aggregators_, agent.aggregator);
+    if (aggregator == nullptr) return;
+    ++aggregator->attached;
+    aggregator->missed = 0;
     return;
   }
   ++direct_;

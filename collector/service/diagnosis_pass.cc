@@ -66,8 +66,7 @@ Report DiagnoseRunning(const LiveTrace& live, const ProgressTimes& times, bool t
     return finding.hangs || finding.idle ? torn || !StoodStill(live.trace, finding)
                                          : torn && BasisOf(finding.kind) == KindBasis::kFact;
   });
-  const bool hangs =
-      std::ranges::any_of(report.findings, [](const Finding& finding) { return finding.hangs; });
+  const bool hangs = std::ranges::any_of(report.findings, &Finding::hangs);
   if (moving != 0 && !hangs) report.status = Report::Status::kRunning;
   return report;
 }
@@ -117,6 +116,16 @@ void DiagnosisPass::Complete() {
   shared_.run_task([this] { report_ = diagnose_(live_); });
 }
 
+std::set<uint64_t> DiagnosisPass::IdsNotFetchedWhole(const std::set<uint32_t>& processes) const {
+  std::set<uint64_t> ids;
+  for (const uint32_t process : processes) {
+    if (process >= live_.observed.size()) continue;
+    const uint64_t id = live_.observed[process].id;
+    if (!shared_.queries->FetchedWhole(id)) ids.insert(id);
+  }
+  return ids;
+}
+
 bool DiagnosisPass::FetchCounts() {
   // Whole rings include the counts, if there are any.
   if (!IsLarge(*shared_.state)) return false;
@@ -127,11 +136,7 @@ bool DiagnosisPass::FetchCounts() {
   }
   const CountsNeed need = MissingCounts(live_.trace, kMaxCountsBytes);
   AgentQueries::Rings wanted{.newest_records = need.newest_records};
-  for (const uint32_t process : need.processes) {
-    if (process >= live_.observed.size()) continue;
-    const uint64_t id = live_.observed[process].id;
-    if (!shared_.queries->FetchedWhole(id)) wanted.processes.insert(id);
-  }
+  wanted.processes = IdsNotFetchedWhole(need.processes);
   if (wanted.processes.empty()) return false;
   shared_.queries->FetchRings(wanted);
   return true;
@@ -143,11 +148,8 @@ bool DiagnosisPass::FetchHistory() {
   if (!IsLarge(*shared_.state)) {
     if (shared_.queries->newest_records() == 0 || report_.findings.empty()) return false;
   } else {
-    for (const uint32_t process : SelectForWholeHistory(live_.trace, report_, kMaxWholeRings)) {
-      if (process >= live_.observed.size()) continue;
-      const uint64_t id = live_.observed[process].id;
-      if (!shared_.queries->FetchedWhole(id)) wanted.processes.insert(id);
-    }
+    wanted.processes.merge(
+        IdsNotFetchedWhole(SelectForWholeHistory(live_.trace, report_, kMaxWholeRings)));
     if (wanted.processes.empty()) return false;
   }
   shared_.queries->FetchRings(wanted);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "collector/diagnosis/verdict/finding.h"
@@ -78,6 +79,8 @@ class DiagnosisPass {
   // The number of newest records of each ring buffer that is requested; 0: all.
   uint64_t Records(Amount amount) const;
   // These request what is needed and return false if nothing is.
+  // The ids of these processes, by index, without those whose whole rings were fetched.
+  std::set<uint64_t> IdsNotFetchedWhole(const std::set<uint32_t>& processes) const;
   bool FetchCounts();
   bool FetchHistory();
 

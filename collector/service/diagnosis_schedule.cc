@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "collector/base/assert.h"
+
 namespace rollcall::service {
 
 void DiagnosisSchedule::Checked(int64_t begin_ns, int64_t end_ns) {
@@ -30,6 +32,7 @@ bool DiagnosisSchedule::MayRun(const Suspicion& suspicion, int64_t now_ns) const
 
 void DiagnosisSchedule::Ran(const Suspicion& suspicion, Outcome outcome, int64_t begin_ns,
                             int64_t end_ns) {
+  ROLLCALL_ASSERT(begin_ns <= end_ns);
   const bool again = Repeats(suspicion) && outcome == Outcome::kNothing;
   gap_ns_ = again ? std::min(gap_ns_ * 2, kMaxGapNs) : kMinGapNs;
   // A verdict stands until a process moves, but other problems may be found later.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/assert.h"
 #include "collector/rpc/secret.h"
 #include "collector/rpc/tls.h"
 #include "collector/service/agent_table.h"
@@ -83,6 +84,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
 
   void Consumed() override {
     const std::lock_guard lock(mutex_);
+    ROLLCALL_ASSERT(unread_ > 0);
     --unread_;
     if (!reading_ && !closing_ && unread_ < max_unread_) {
       reading_ = true;
@@ -123,6 +125,7 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
 
   void OnWrite(bool ok) {
     const std::lock_guard lock(mutex_);
+    ROLLCALL_ASSERT(writing_ && !queue_.empty());
     writing_ = false;
     queue_.pop_front();
     if (ok) WriteNext();
@@ -150,17 +153,14 @@ class Session : public AgentLink, public std::enable_shared_from_this<Session> {
   int unread_ = 0;
 };
 
-class RefusingReactor : public grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage> {
+template <typename Reactor>
+class Refusing : public Reactor {
  public:
-  explicit RefusingReactor(const grpc::Status& status) { Finish(status); }
+  explicit Refusing(const grpc::Status& status) { this->Finish(status); }
   void OnDone() override { delete this; }
 };
-
-class RefusingWriteReactor : public grpc::ServerWriteReactor<rpc::WatchState> {
- public:
-  explicit RefusingWriteReactor(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
+using AttachReactor = grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>;
+using WatchReactor = grpc::ServerWriteReactor<rpc::WatchState>;
 
 class Server : public CollectorServer, public rpc::Collector::CallbackService {
  public:
@@ -187,13 +187,11 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     }
   }
 
-  bool Listen(const std::string& address, std::string* problem) {
-    if (!listener_->Open(address, problem)) return false;
+  Result<> Listen(const std::string& address) {
+    Result<> opened = listener_->Open(address);
+    if (!opened) return opened;
     const auto credentials = rpc::CollectorCredentials(token_);
-    if (credentials == nullptr) {
-      *problem = "OpenSSL makes no certificate";
-      return false;
-    }
+    if (credentials == nullptr) return Error{"OpenSSL makes no certificate"};
     grpc::ServerBuilder builder;
     const auto accept = [&](const std::shared_ptr<grpc::ServerCredentials>& with) {
       using Experimental = grpc::ServerBuilder::experimental_type;
@@ -209,27 +207,24 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr) {
-      *problem = "gRPC does not start";
-      return false;
-    }
+    if (server_ == nullptr) return Error{"gRPC does not start"};
     listener_->Start([this](Listener::Protocol protocol, int listener, int fd) {
       Acceptor::NewConnectionParameters connection;
       connection.listener_fd = listener;
       connection.fd = fd;
       (protocol == Listener::Protocol::kTls ? tls_ : plain_text_)->HandleNewConnection(&connection);
     });
-    return true;
+    return {};
   }
 
-  grpc::ServerBidiReactor<rpc::AgentMessage, rpc::CollectorMessage>* Attach(
-      grpc::CallbackServerContext* context) override {
-    if (!HasToken(*context)) return new RefusingReactor(kNoToken);
+  AttachReactor* Attach(grpc::CallbackServerContext* context) override {
+    if (!HasToken(*context)) return new Refusing<AttachReactor>(kNoToken);
     auto session = std::make_shared<Session>(this, limits_.max_unread);
     {
       const std::lock_guard lock(mutex_);
       if (sessions_.size() >= kMaxAgents) {
-        return new RefusingReactor({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
+        return new Refusing<AttachReactor>(
+            {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many agents"});
       }
       sessions_.insert(session);
     }
@@ -244,10 +239,10 @@ class Server : public CollectorServer, public rpc::Collector::CallbackService {
     return reactor;
   }
 
-  grpc::ServerWriteReactor<rpc::WatchState>* Watch(grpc::CallbackServerContext* context,
-                                                   const rpc::WatchRequest* request) override {
+  WatchReactor* Watch(grpc::CallbackServerContext* context,
+                      const rpc::WatchRequest* request) override {
     const grpc::Status status = WatcherAdmission(*context, request->protocol());
-    if (!status.ok()) return new RefusingWriteReactor(status);
+    if (!status.ok()) return new Refusing<WatchReactor>(status);
     const auto stream = std::make_shared<WatchStream>();
     {
       const std::lock_guard lock(mutex_);
@@ -346,16 +341,16 @@ void Session::OnDone() {
 
 }  // namespace
 
-std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
-                                       AgentHandler* handler, std::string* problem,
-                                       const ServerLimits& limits, WatchHandler* watchers) {
+Result<std::unique_ptr<CollectorServer>> Serve(const std::string& address, const std::string& token,
+                                               AgentHandler* handler, const ServerLimits& limits,
+                                               WatchHandler* watchers) {
   auto server = std::make_unique<Server>(token, handler, limits, watchers);
   if (token.size() < rpc::kMinTokenSize) {
-    *problem = fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize);
-    return nullptr;
+    return Error{fmt::format("the token has fewer than {} characters", rpc::kMinTokenSize)};
   }
-  if (!server->Listen(address, problem)) return nullptr;
-  return server;
+  const Result<> listens = server->Listen(address);
+  if (!listens) return Error{listens.error()};
+  return std::unique_ptr<CollectorServer>(std::move(server));
 }
 
 void SilenceGrpc() {

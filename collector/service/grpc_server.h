@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "collector/base/result.h"
 #include "collector/service/agent_link.h"
 #include "collector/service/watch_link.h"
 
@@ -29,13 +30,12 @@ class CollectorServer {
   virtual void ShutDownAgents(bool keep) = 0;
 };
 
-// Listens on `address` (HOST:PORT). Returns null and sets `problem` if it cannot listen, or if the
-// token is too short. The handlers must outlive the server. Without `watchers`, no watchers are
-// served.
-std::unique_ptr<CollectorServer> Serve(const std::string& address, const std::string& token,
-                                       AgentHandler* handler, std::string* problem,
-                                       const ServerLimits& limits = {},
-                                       WatchHandler* watchers = nullptr);
+// Listens on `address` (HOST:PORT). An error if it cannot listen, or if the token is too short. The
+// handlers must outlive the server. Without `watchers`, no watchers are served.
+Result<std::unique_ptr<CollectorServer>> Serve(const std::string& address, const std::string& token,
+                                               AgentHandler* handler,
+                                               const ServerLimits& limits = {},
+                                               WatchHandler* watchers = nullptr);
 
 // Sends gRPC's log messages to rollcall's log file instead of the job's stderr. Call before any
 // other gRPC function; calling it once is enough.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "collector/base/find.h"
+
 namespace rollcall::service {
 namespace {
 
@@ -100,8 +102,7 @@ void JobPace::Measure(const JobState::Process& process, int64_t now_ns) {
 }
 
 void JobPace::EndLateness(const JobState::Process& process, int64_t now_ns, Process* pace) {
-  const auto member = std::ranges::find_if(
-      process.members, [&](const JobState::Member& one) { return one.key == pace->late_key; });
+  const auto member = std::ranges::find(process.members, pace->late_key, &JobState::Member::key);
   const bool arrived = member == process.members.end() || member->entered >= pace->late_sequence;
   if (!arrived && JobState::IsLive(process)) {
     pace->late_ns = now_ns - pace->late_first_ns;
@@ -124,9 +125,9 @@ void JobPace::BeginLateness(const JobState::Process& process, int64_t now_ns, Pr
   // A rank inside a call waits itself, so other ranks may be the reason for its lateness.
   if (!JobState::IsLive(process) || process.in_call() || process.polling) return;
   for (const JobState::Member& member : process.members) {
-    const auto found = communicators_.find(member.key);
-    if (found == communicators_.end()) continue;
-    for (const Arrival& arrival : found->second.arrivals) {
+    const Communicator* communicator = FindOrNull(communicators_, member.key);
+    if (communicator == nullptr) continue;
+    for (const Arrival& arrival : communicator->arrivals) {
       const int64_t late_ns = now_ns - arrival.at_ns;
       const int64_t least_ns = arrival.reported_ns == now_ns ? kLateNs : kLateElsewhereNs;
       if (arrival.sequence <= member.entered || late_ns < least_ns) continue;
@@ -145,20 +146,20 @@ void JobPace::Prune(const JobState& state) {
 }
 
 double JobPace::CollectivesPerSecond(uint64_t communicator, int64_t now_ns) const {
-  const auto found = communicators_.find(communicator);
-  return found == communicators_.end() ? 0 : found->second.completed.PerSecond(now_ns);
+  const Communicator* pace = FindOrNull(communicators_, communicator);
+  return pace == nullptr ? 0 : pace->completed.PerSecond(now_ns);
 }
 
 double JobPace::CallsPerSecond(uint64_t process, int64_t now_ns) const {
-  const auto found = processes_.find(process);
-  return found == processes_.end() ? 0 : found->second.calls.PerSecond(now_ns);
+  const Process* pace = FindOrNull(processes_, process);
+  return pace == nullptr ? 0 : pace->calls.PerSecond(now_ns);
 }
 
 double JobPace::ShareInside(uint64_t process, int64_t now_ns) const {
-  const auto found = processes_.find(process);
-  if (found == processes_.end()) return 0;
-  const Process& pace = found->second;
-  return pace.inside.PerNs(now_ns, pace.inside_ns + (pace.is_inside ? now_ns - pace.seen_ns : 0));
+  const Process* pace = FindOrNull(processes_, process);
+  if (pace == nullptr) return 0;
+  const int64_t now_inside_ns = pace->is_inside ? now_ns - pace->seen_ns : 0;
+  return pace->inside.PerNs(now_ns, pace->inside_ns + now_inside_ns);
 }
 
 JobPace::Lateness JobPace::LatenessOf(const JobState::Process& process, int64_t now_ns) const {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "collector/base/find.h"
 #include "proto/operations.h"
 #include "proto/ring_format.h"
 
@@ -80,8 +81,7 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
 }
 
 void JobState::StoreMember(const rpc::MemberDigest& member, Process* process) {
-  auto known = std::ranges::find_if(process->members,
-                                    [&](const Member& one) { return one.key == member.key(); });
+  auto known = std::ranges::find(process->members, member.key(), &Member::key);
   if (known == process->members.end()) {
     if (process->members.size() >= kMembersKept) return;
     known = process->members.insert(known, Member{.key = member.key()});
@@ -125,9 +125,8 @@ void JobState::ClearMismatches() {
 }
 
 void JobState::OnProcessEvent(const rpc::ProcessEvent& event) {
-  const auto found = processes_.find(event.id());
-  if (found == processes_.end()) return;
-  found->second.abnormal = event.abnormal();
+  Process* process = FindOrNull(processes_, event.id());
+  if (process != nullptr) process->abnormal = event.abnormal();
 }
 
 void JobState::RemoveAgent(uint64_t agent) {
@@ -151,11 +150,10 @@ std::vector<JobState::Progress> JobState::Communicators(int64_t now_ns) const {
     }
     if (!is_live || !StandsStill(process)) continue;
     for (const OpenCall& call : process.open_calls) {
-      const auto found = by_key.find(call.key);
-      if (found == by_key.end()) continue;
-      ++found->second.waiting;
-      found->second.longest_wait_ns =
-          std::max(found->second.longest_wait_ns, now_ns - call.since_ns);
+      auto* found = FindOrNull(by_key, call.key);
+      if (found == nullptr) continue;
+      ++found->waiting;
+      found->longest_wait_ns = std::max(found->longest_wait_ns, now_ns - call.since_ns);
     }
   }
   std::vector<Progress> all;

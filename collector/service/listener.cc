@@ -7,14 +7,12 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -23,6 +21,7 @@
 #include "collector/base/address.h"
 #include "collector/base/clock.h"
 #include "collector/base/print_line.h"
+#include "collector/base/text.h"
 
 namespace rollcall::service {
 namespace {
@@ -121,11 +120,11 @@ bool SameAddress(const addrinfo& a, const addrinfo& b) {
 
 void Listener::Stop() {
   if (!thread_.joinable()) return;
-  eventfd_write(stop_.get(), 1);
+  stop_.Wake();
   thread_.join();
 }
 
-bool Listener::Open(const std::string& address, std::string* problem) {
+Result<> Listener::Open(const std::string& address) {
   const auto [host, port] = SplitAddress(address);
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -155,10 +154,8 @@ bool Listener::Open(const std::string& address, std::string* problem) {
     sockets_.clear();
     break;
   }
-  stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!sockets_.empty() && stop_) return true;
-  *problem = fmt::format("cannot listen on {}: {}", address, why);
-  return false;
+  if (!sockets_.empty() && stop_.get() >= 0) return {};
+  return Error{fmt::format("cannot listen on {}: {}", address, why)};
 }
 
 void Listener::Start(HandOver hand_over) {
@@ -173,8 +170,7 @@ int Listener::TimeoutMs() {
     timeout = static_cast<int>(std::max<int64_t>(0, left_ns) / 1'000'000) + 1;
   }
   // No event reports that a place has become free.
-  const bool waits =
-      std::ranges::any_of(silent_, [](const Silent& connection) { return connection.waits; });
+  const bool waits = std::ranges::any_of(silent_, &Silent::waits);
   const std::lock_guard lock(mutex_);
   if (unproven_.empty() && !waits) return timeout;
   return timeout < 0 ? kTickMs : std::min(timeout, kTickMs);
@@ -322,9 +318,7 @@ void Listener::HandOverReady(int64_t now_ns) {
 }
 
 void Listener::Prove(std::string_view peer) {
-  const std::string_view digits = peer.substr(peer.rfind(':') + 1);
-  int port = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const int port = ParseNumber<int>(peer.substr(peer.rfind(':') + 1)).value_or(0);
   const std::lock_guard lock(mutex_);
   // Several hosts may use the same port. It is better to count one connection too many as proven
   // than to close an agent's connection.

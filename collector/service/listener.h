@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "collector/base/file.h"
+#include "collector/base/result.h"
 
 namespace rollcall::service {
 
@@ -41,9 +42,8 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Listens on all addresses of HOST:PORT; port 0: any free one. Returns false with the reason on
-  // failure.
-  bool Open(const std::string& address, std::string* problem);
+  // Listens on all addresses of HOST:PORT; port 0: any free one.
+  Result<> Open(const std::string& address);
   int port() const { return port_; }
   // Accepts connections from now on, in its own thread.
   void Start(HandOver hand_over);
@@ -85,7 +85,7 @@ class Listener {
 
   std::vector<UniqueFd> sockets_;
   int port_ = 0;
-  UniqueFd stop_;  // an eventfd
+  WakeFd stop_;
   HandOver hand_over_;
   std::deque<Silent> silent_;  // the oldest first
   std::mutex mutex_;

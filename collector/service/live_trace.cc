@@ -15,6 +15,7 @@
 #include "collector/import/node_clock.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/trace_builder.h"
+#include "collector/model/rank_set.h"
 
 namespace rollcall::service {
 namespace {
@@ -192,7 +193,7 @@ LiveTrace LiveTraceBuilder::Build(const Options& options) {
   }
   if (const size_t n = rings.dropped(); n != 0) {
     problems.push_back(agents_->OverLimit(
-        fmt::format("records of {} rank{} were not fetched", n, n == 1 ? "" : "s"), ""));
+        fmt::format("records of {} were not fetched", CountText(n, "rank")), ""));
   }
   draft.builder.Reserve(rings.images().size());
   run_task_([&] {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -116,20 +116,18 @@ void Metrics::Publish(const JobState& state, const MonitorState& now, int64_t no
     for (const JobState::Progress& one : all) {
       fmt::format_to(std::back_inserter(text),
                      "{}{{job_key=\"{:016x}\",communicator=\"{:016x}\",size=\"{}\"}} {}\n", name,
-                     one.job, one.key, one.size, value(one));
+                     one.job, one.key, one.size, std::invoke(value, one));
     }
   };
   append("rollcall_collectives_entered_by_first_total", "counter",
          "Collectives called by the member that is furthest ahead.",
-         [](const JobState::Progress& one) { return one.entered_by_first; });
+         &JobState::Progress::entered_by_first);
   append("rollcall_collectives_entered_by_last_total", "counter",
-         "Collectives called by every member.",
-         [](const JobState::Progress& one) { return one.entered_by_last; });
+         "Collectives called by every member.", &JobState::Progress::entered_by_last);
   append("rollcall_collectives_completed_total", "counter",
-         "Collectives that have returned in every member.",
-         [](const JobState::Progress& one) { return one.completed_by_all; });
+         "Collectives that have returned in every member.", &JobState::Progress::completed_by_all);
   append("rollcall_communicator_waiting_ranks", "gauge", "Members that wait in a call on it.",
-         [](const JobState::Progress& one) { return one.waiting; });
+         &JobState::Progress::waiting);
   append("rollcall_communicator_longest_wait_seconds", "gauge",
          "How long the member that arrived first has waited.",
          [](const JobState::Progress& one) { return Seconds(one.longest_wait_ns); });

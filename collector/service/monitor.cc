@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
+#include "collector/base/assert.h"
 #include "collector/base/clock.h"
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/service/report_delay.h"
@@ -70,10 +73,6 @@ Monitor::Monitor(MonitorOptions options)
       live_trace_builder_(&agents_, &state_, &queries_,
                           [this](const std::function<void()>& task) { RunTask(task); }),
       active_findings_(options_.times),
-      tasks_([this] {
-        { const std::lock_guard lock(mutex_); }  // no thread is between its check and its wait
-        changed_.notify_all();
-      }),
       thread_([this] { Run(); }) {}
 
 Monitor::~Monitor() {
@@ -113,6 +112,7 @@ void Monitor::DiagnoseNow(std::function<void()> then) {
 
 Monitor::Final Monitor::Finish(const FinalPass& pass) {
   std::unique_lock lock(mutex_);
+  ROLLCALL_ASSERT(!finish_requested_);
   final_pass_ = pass;
   finish_requested_ = true;
   changed_.notify_all();
@@ -209,9 +209,16 @@ void Monitor::HandleEvents(int64_t until_ns, const std::function<bool()>& or_els
 }
 
 void Monitor::RunTask(const std::function<void()>& task) {
-  tasks_.Start(task);
-  const auto done = [this] { return tasks_.done(); };
-  while (!done()) HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs, done);
+  std::atomic<bool> done = false;
+  worker_.Add([&] {
+    task();
+    const std::lock_guard lock(mutex_);  // this thread is not between its check and its wait
+    done = true;
+    changed_.notify_all();
+  });
+  while (!done) {
+    HandleEvents(Monotonic() + DiagnosisSchedule::kTickNs, [&done] { return done.load(); });
+  }
 }
 
 void Monitor::OnHello(uint64_t number, const Agent& agent, const rpc::Hello& hello) {
@@ -310,9 +317,9 @@ DiagnosisPass::Shared Monitor::SharedByPasses() {
 }
 
 std::optional<Movement> Monitor::MovementOf(uint64_t id) const {
-  const auto process = state_.processes().find(id);
-  if (process == state_.processes().end()) return std::nullopt;
-  return Movement{.activity = process->second.activity, .gave_up = process->second.aborts()};
+  const auto* process = FindOrNull(state_.processes(), id);
+  if (process == nullptr) return std::nullopt;
+  return Movement{.activity = process->activity, .gave_up = process->aborts()};
 }
 
 void Monitor::WithdrawVoid(const std::function<std::optional<Movement>(uint64_t id)>& moved) {
@@ -519,8 +526,8 @@ void Monitor::FinishNow() {
       findings, [](const Finding& finding) { return finding.kind != VerdictKind::kTimedOut; });
   final.ranks_seen = state_.ever_seen() || RecordsCalls(live.trace) || found;
   WithdrawVoid([movements = LastMovements(live)](uint64_t id) -> std::optional<Movement> {
-    const auto found = movements.find(id);
-    return found == movements.end() ? std::nullopt : std::optional(found->second);
+    const Movement* found = FindOrNull(movements, id);
+    return found == nullptr ? std::nullopt : std::optional(*found);
   });
   final.is_new = active_findings_.Report(FindingStates(live.trace, final.report, live.observed),
                                          Monotonic()) == ActiveFindings::ReportDelta::kNew;

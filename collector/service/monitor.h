@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "collector/base/worker.h"
 #include "collector/collect/evidence.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/verdict/finding.h"
@@ -35,7 +35,6 @@
 #include "collector/service/live_trace.h"
 #include "collector/service/metrics.h"
 #include "collector/service/pass_text.h"
-#include "collector/service/task_thread.h"
 #include "collector/service/watch_desk.h"
 #include "collector/service/watch_state.h"
 #include "proto/collector.pb.h"
@@ -229,7 +228,7 @@ class Monitor : public AgentHandler {
   AgentQueries queries_;
   LiveTraceBuilder live_trace_builder_;
   ActiveFindings active_findings_;
-  TaskThread tasks_;
+  Worker worker_;
   std::thread thread_;
 };
 

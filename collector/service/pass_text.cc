@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "collector/base/print_line.h"
+#include "collector/model/rank_set.h"
 #include "collector/service/watch_state.h"
 
 namespace rollcall::service {
@@ -11,9 +12,9 @@ namespace rollcall::service {
 std::string PassText(const PassFacts& facts, const Report& report) {
   using Outcome = DiagnosisSchedule::Outcome;
   std::string text = fmt::format(
-      "{}: read the records of {} rank{}; ",
+      "{}: read the records of {}; ",
       facts.reason == Reason::kNone ? "a diagnosis was requested" : ReasonText(facts.reason),
-      report.ranks, report.ranks == 1 ? "" : "s");
+      CountText(report.ranks, "rank"));
   const std::string limit =
       fmt::format("{:.3g} s", static_cast<double>(facts.stall_after_ns) / 1e9);
   if (report.findings.empty()) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "collector/base/find.h"
+
 namespace rollcall::service {
 namespace {
 
@@ -66,11 +68,11 @@ void RelayedAgents::Relay(uint64_t number, Aggregator* aggregator, rpc::FromAgen
 void RelayedAgents::Message(uint64_t agent, rpc::AgentMessage message) {
   if (message.has_from_agents()) {
     const std::lock_guard lock(mutex_);
-    const auto aggregator = links_.find(agent);
-    if (aggregator == links_.end()) return;
+    auto* aggregator = FindOrNull(links_, agent);
+    if (aggregator == nullptr) return;
     auto& messages = *message.mutable_from_agents()->mutable_messages();
     for (int i = 0; i < std::min(messages.size(), kMaxMessages); ++i) {
-      Relay(agent, &aggregator->second, &messages[i]);
+      Relay(agent, aggregator, &messages[i]);
     }
     // The handler gets the rest of the message after these messages. Once the rest is consumed,
     // these messages are consumed as well.

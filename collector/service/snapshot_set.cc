@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "collector/base/assert.h"
+#include "collector/base/find.h"
 #include "collector/import/ring_image.h"
 
 namespace rollcall::service {
@@ -38,12 +40,13 @@ void SnapshotSet::Begin(uint64_t request, std::set<uint64_t> agents, const Snaps
 }
 
 uint64_t SnapshotSet::ReceivedBytes(uint64_t agent) const {
-  const auto answer = open_.find(agent);
-  return answer == open_.end() ? 0 : answer->second->received_bytes;
+  Answer* const* answer = FindOrNull(open_, agent);
+  return answer == nullptr ? 0 : (*answer)->received_bytes;
 }
 
 void SnapshotSet::Abandon(Answer* answer) {
   if (!answer->open) return;
+  ROLLCALL_ASSERT(!answer->images.empty() && unpacked_bytes_ >= answer->image.total_bytes);
   answer->open = false;
   unpacked_bytes_ -= answer->image.total_bytes;
   held_bytes_ -= answer->image.name.size();
@@ -56,6 +59,7 @@ void SnapshotSet::Abandon(Answer* answer) {
 
 void SnapshotSet::Release(Packed* image) {
   if (image->compressed) return;
+  ROLLCALL_ASSERT(held_bytes_ >= image->data.size());
   held_bytes_ -= image->data.size();
   image->data = {};
 }
@@ -90,6 +94,7 @@ void SnapshotSet::EndImage(const rpc::SnapshotChunk& chunk, int64_t realtime_ns,
   image.arrived_realtime_ns = realtime_ns;
   Place& place = places_[chunk.id()];
   if (!is_new) {
+    ROLLCALL_ASSERT(place.answer != nullptr && place.index < place.answer->images.size());
     Packed& older = place.answer->images[place.index];
     older.ring = nullptr;
     Release(&older);

@@ -41,8 +41,7 @@ class RankClasses {
   void Add(const JobState::Process& process) {
     const JobState::OpenCall call =
         process.in_call() ? process.open_calls.front() : JobState::OpenCall{};
-    const auto member = std::ranges::find_if(
-        process.members, [&](const JobState::Member& one) { return one.key == call.key; });
+    const auto member = std::ranges::find(process.members, call.key, &JobState::Member::key);
     const int32_t size = member == process.members.end() ? 0 : member->size;
     Class& one = classes_[{process.job_key, JobState::ActivityOf(process), call.operation, size,
                            JobState::StandsStill(process) ? call.sequence : 0}];

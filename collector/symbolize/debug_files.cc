@@ -22,8 +22,7 @@ std::unique_ptr<ElfFile> FindDebugFileByBuildId(std::string_view build_id,
     std::string path = dir;
     path.append("/.build-id/").append(build_id.substr(0, 2)).append("/");
     path.append(build_id.substr(2)).append(".debug");
-    std::string error;
-    auto file = ElfFile::Open(path, limits, &error);
+    auto file = ElfFile::Open(path, limits).value_or(nullptr);
     if (file != nullptr && file->build_id() == build_id) return file;
   }
   return nullptr;
@@ -50,8 +49,7 @@ std::unique_ptr<ElfFile> FindDebugFile(const ElfFile& module,
     candidates.push_back(debug_dir + "/" + link);
   }
   for (const std::string& path : candidates) {
-    std::string error;
-    auto file = ElfFile::Open(path, limits, &error);
+    auto file = ElfFile::Open(path, limits).value_or(nullptr);
     if (file == nullptr) continue;
     const bool both_have_ids = !module.build_id().empty() && !file->build_id().empty();
     if (both_have_ids ? file->build_id() == module.build_id() : file->Crc32() == crc) return file;
@@ -65,8 +63,7 @@ std::unique_ptr<ElfFile> FindAltFile(const ElfFile& debug, const std::string& na
                                      const ElfFile::Limits& limits) {
   if (auto file = FindDebugFileByBuildId(build_id, debug_dirs, limits)) return file;
   const std::string path = name.starts_with('/') ? name : DirectoryOf(debug.path()) + "/" + name;
-  std::string error;
-  auto file = ElfFile::Open(path, limits, &error);
+  auto file = ElfFile::Open(path, limits).value_or(nullptr);
   return file != nullptr && file->build_id() == build_id ? std::move(file) : nullptr;
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,23 +44,18 @@ ElfFile::ElfFile(UniqueFd fd, std::string path, const FileStamp& stamp)
 
 ElfFile::~ElfFile() { elf_end(elf_); }
 
-std::unique_ptr<ElfFile> ElfFile::Open(const std::string& path, const Limits& limits,
-                                       std::string* error) {
+Result<std::unique_ptr<ElfFile>> ElfFile::Open(const std::string& path, const Limits& limits) {
   static const bool initialised = elf_version(EV_CURRENT) != EV_NONE;
-  FileStamp stamp;
-  UniqueFd fd = OpenRegularFile(path, limits.max_file_bytes, &stamp, error);
-  if (!fd) return nullptr;
-  std::unique_ptr<ElfFile> file(new ElfFile(std::move(fd), path, stamp));
-  file->elf_ =
-      elf_begin(file->fd_.get(),
-                stamp.size > limits.max_read_bytes ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);
+  Result<RegularFile> opened = OpenRegularFile(path, limits.max_file_bytes);
+  if (!opened) return Error{opened.error()};
+  std::unique_ptr<ElfFile> file(new ElfFile(std::move(opened->fd), path, opened->stamp));
+  const bool map = file->stamp_.size > limits.max_read_bytes;
+  file->elf_ = elf_begin(file->fd_.get(), map ? ELF_C_READ_MMAP_PRIVATE : ELF_C_READ, nullptr);
   if (!initialised || file->elf_ == nullptr || elf_kind(file->elf_) != ELF_K_ELF) {
-    *error = "is not an ELF file";
-    return nullptr;
+    return Error{"is not an ELF file"};
   }
   if (UnpackedBytes(file->elf_) > limits.max_unpacked_bytes) {
-    *error = "holds compressed sections that claim to be too large";
-    return nullptr;
+    return Error{"holds compressed sections that claim to be too large"};
   }
   const void* id = nullptr;
   const ssize_t id_size = dwelf_elf_gnu_build_id(file->elf_, &id);

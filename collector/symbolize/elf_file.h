@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collector/base/file.h"
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -26,9 +27,8 @@ class ElfFile {
     uint64_t max_read_bytes = uint64_t{256} << 20;
   };
 
-  // Null on failure, with the reason in `*error` (without the path).
-  static std::unique_ptr<ElfFile> Open(const std::string& path, const Limits& limits,
-                                       std::string* error);
+  // Never null. The error does not contain the path.
+  static Result<std::unique_ptr<ElfFile>> Open(const std::string& path, const Limits& limits);
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/source_languages.h"
 
 namespace rollcall::source_languages {
@@ -24,7 +25,7 @@ std::string FortranCode(std::string_view line) {
     }
     code += c;
   }
-  return Lower(Trim(code));
+  return ToLower(Trim(code));
 }
 
 std::string WithoutBlanks(std::string_view text) {
@@ -101,9 +102,7 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
     found.blocks.push_back(std::move(block));
   };
   for (std::string_view rest = code; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string part = FortranCode(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string part = FortranCode(TakeUntil('\n', &rest));
     ++line;
     if (part.empty()) continue;
     if (statement.empty()) begins = line;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/symbolize/source_languages.h"
 
 namespace rollcall::source_languages {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "collector/base/result.h"
+#include "collector/base/text.h"
 #include "collector/symbolize/source_excerpt.h"
 #include "collector/symbolize/source_languages.h"
 
@@ -16,7 +18,7 @@ constexpr size_t kMaxSourceBytes = 4 << 20;
 std::optional<SourceSyntax> SyntaxOf(std::string_view file) {
   const size_t dot = file.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string end = source_languages::Lower(file.substr(dot + 1));
+  const std::string end = ToLower(file.substr(dot + 1));
   constexpr std::string_view kBraces[] = {"c",   "cc",  "cpp", "cxx", "c++", "h",   "hh",
                                           "hpp", "hxx", "cu",  "cuh", "inl", "ipp", "tcc"};
   constexpr std::string_view kFortran[] = {"f90", "f95", "f03", "f08", "f18"};
@@ -42,11 +44,9 @@ std::optional<SourceBlocks> FindSourceBlocks(std::string_view text, SourceSyntax
 std::optional<SourceBlocks> ReadSourceBlocks(const std::string& file) {
   const std::optional<SourceSyntax> syntax = SyntaxOf(file);
   if (!syntax) return std::nullopt;
-  int64_t modified_ns = 0;
-  std::string error;
-  const std::optional<std::string> text =
-      ReadSourceText(file, kMaxSourceBytes, &modified_ns, &error);
-  std::optional<SourceBlocks> blocks = text ? FindSourceBlocks(*text, *syntax) : std::nullopt;
+  const Result<SourceText> source = ReadSourceText(file, kMaxSourceBytes);
+  if (!source) return std::nullopt;
+  std::optional<SourceBlocks> blocks = FindSourceBlocks(source->text, *syntax);
   if (blocks) blocks->file = file;
   return blocks;
 }

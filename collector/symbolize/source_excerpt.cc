@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/symbolize/source_excerpt.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <string_view>
 
+#include "collector/base/byte_source.h"
+#include "collector/base/file.h"
 #include "collector/base/text.h"
-#include "collector/symbolize/elf_file.h"
 
 namespace rollcall {
 namespace {
@@ -21,12 +20,9 @@ constexpr int kMaxEnclosingLevels = 3;
 std::vector<std::string_view> SplitLines(std::string_view content) {
   std::vector<std::string_view> lines;
   while (!content.empty()) {
-    const size_t end = content.find('\n');
-    std::string_view line = content.substr(0, end);
+    std::string_view line = TakeUntil('\n', &content);
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.push_back(line);
-    if (end == std::string_view::npos) break;
-    content.remove_prefix(end + 1);
   }
   return lines;
 }
@@ -79,39 +75,24 @@ std::vector<int> EnclosingControl(const std::vector<std::string_view>& lines, in
 
 }  // namespace
 
-std::optional<std::string> ReadSourceText(const std::string& file, size_t max_bytes,
-                                          int64_t* modified_ns, std::string* error) {
-  FileStamp stamp;
-  const UniqueFd fd = OpenRegularFile(file, max_bytes, &stamp, error);
-  if (!fd) {
-    *error = "the source " + *error;
-    return std::nullopt;
-  }
-  *modified_ns = stamp.modified_ns;
-  std::string content(stamp.size, '\0');
-  size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t got =
-        pread(fd.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
-    if (got <= 0) break;
-    done += static_cast<size_t>(got);
-  }
-  content.resize(done);
-  if (content.find('\0') != std::string::npos) {
-    *error = "the source is not text";
-    return std::nullopt;
-  }
-  return content;
+Result<SourceText> ReadSourceText(const std::string& file, size_t max_bytes) {
+  const Result<RegularFile> opened = OpenRegularFile(file, max_bytes);
+  if (!opened) return Error{"the source " + opened.error()};
+  std::string text(opened->stamp.size, '\0');
+  text.resize(FileSource(opened->fd.get()).Read(0, text.data(), text.size()));
+  if (text.find('\0') != std::string::npos) return Error{"the source is not text"};
+  return SourceText{std::move(text), opened->stamp.modified_ns};
 }
 
 SourceExcerpt ReadSourceExcerpt(const std::string& file, const std::vector<int>& marked_lines,
                                 const ExcerptOptions& options) {
   SourceExcerpt excerpt;
   excerpt.file = file;
-  const std::optional<std::string> content =
-      ReadSourceText(file, options.max_file_bytes, &excerpt.modified_ns, &excerpt.error);
-  if (!content) return excerpt;
-  const std::vector<std::string_view> lines = SplitLines(*content);
+  const Result<SourceText> source = ReadSourceText(file, options.max_file_bytes);
+  excerpt.error = source.error();
+  if (!source) return excerpt;
+  excerpt.modified_ns = source->modified_ns;
+  const std::vector<std::string_view> lines = SplitLines(source->text);
   const int count = static_cast<int>(lines.size());
 
   std::map<int, bool> shown;  // index -> marked

@@ -5,9 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "collector/base/result.h"
 
 namespace rollcall {
 
@@ -38,10 +39,12 @@ struct ExcerptOptions {
   size_t max_line_bytes = 400;
 };
 
-// The text of `file`; empty if it is not a regular file, too large or not text, with the reason in
-// `*error`. `*modified_ns` as in SourceExcerpt.
-std::optional<std::string> ReadSourceText(const std::string& file, size_t max_bytes,
-                                          int64_t* modified_ns, std::string* error);
+struct SourceText {
+  std::string text;
+  int64_t modified_ns = 0;  // as in SourceExcerpt
+};
+// An error if `file` is not a regular file, too large or not text.
+Result<SourceText> ReadSourceText(const std::string& file, size_t max_bytes);
 
 // Reads `file` and shows `marked_lines` (in any order, duplicates allowed) with their context.
 // Blank context lines are left out. Refuses files that are not regular, too large or not text, and

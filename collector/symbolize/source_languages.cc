@@ -4,19 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/base/text.h"
+
 namespace rollcall::source_languages {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string_view FirstWord(std::string_view code) {
   size_t end = 0;
@@ -30,7 +20,7 @@ void SetCondition(std::string_view condition, SourceBlock* arm) {
     condition = Trim(condition.substr(1, condition.size() - 2));
   }
   const std::string_view subject = FirstWord(condition);
-  const std::string rest = Lower(Trim(condition.substr(subject.size())));
+  const std::string rest = ToLower(Trim(condition.substr(subject.size())));
   for (const auto& [text, equal] : {std::pair<std::string_view, bool>{"==", true},
                                     {"!=", false},
                                     {"/=", false},
@@ -61,7 +51,7 @@ std::string ConditionText(std::string_view condition) {
 }
 
 bool EndsProgram(std::string_view function) {
-  const std::string name = Lower(function);
+  const std::string name = ToLower(function);
   constexpr std::string_view kNames[] = {"exit",      "_exit",     "quick_exit",  "abort",
                                          "terminate", "mpi_abort", "mpi_finalize"};
   return std::ranges::find(kNames, name) != std::end(kNames);
@@ -94,7 +84,7 @@ std::string WithoutDirectives(std::string_view text) {
     }
     const bool of_directive = directive || begins;
     directive = of_directive && line.ends_with('\\');
-    const bool taken = std::ranges::all_of(open, [](const Conditional& one) { return one.taking; });
+    const bool taken = std::ranges::all_of(open, &Conditional::taking);
     if (!of_directive && taken) result += text.substr(0, end);
     if (end < text.size()) result += '\n';
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "collector/model/source_blocks.h"
 
@@ -25,8 +24,6 @@ inline bool IsWordChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 inline bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-std::string Lower(std::string_view text);
-std::string_view Trim(std::string_view text);  // of blanks
 std::string_view FirstWord(std::string_view code);
 
 // Extracts the comparable part of an arm's condition: "rank == 0", "rank != 0", "rank .eq. 0", with

@@ -73,12 +73,12 @@ void OpenModule(Module* module, const CodeAddress& address, const Symbolizer::Op
     module->note = path.empty() ? "code outside of every module" : "not a file";
     return;
   }
-  std::string error;
-  auto file = ElfFile::Open(options.root + path, options.limits, &error);
-  if (file == nullptr) {
-    module->note = "the file " + error;
+  auto opened = ElfFile::Open(options.root + path, options.limits);
+  if (!opened) {
+    module->note = "the file " + opened.error();
     return;
   }
+  std::unique_ptr<ElfFile>& file = *opened;
   if (address.build_id.empty()) {
     module->note = "no build id was recorded: whether the file is the one that ran is unknown";
   } else if (file->build_id() != address.build_id) {

@@ -2,8 +2,6 @@
 #include "collector/top/client.h"
 
 #include <grpcpp/grpcpp.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <mutex>
@@ -28,7 +26,6 @@ class GrpcClient : public Client {
  public:
   GrpcClient(const std::string& address, std::string token)
       : token_(std::move(token)),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         stub_(rpc::Collector::NewStub(grpc::CreateCustomChannel(
             address, rpc::AgentCredentials(address, token_), rpc::DirectConnection()))) {
     watching_.AddMetadata(rpc::kTokenKey, token_);
@@ -45,8 +42,7 @@ class GrpcClient : public Client {
   int fd() const override { return wake_.get(); }
 
   News Take() override {
-    uint64_t count;
-    if (read(wake_.get(), &count, sizeof(count)) < 0) return {};  // nothing has come
+    if (!wake_.Clear()) return {};  // nothing has come
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});
   }
@@ -68,7 +64,7 @@ class GrpcClient : public Client {
       const std::lock_guard lock(mutex_);
       news_.answer = status.ok() ? answer.text() : "no answer: " + ReasonOf(status);
       waiting_ = false;
-      Wake();
+      wake_.Wake();
     });
     return true;
   }
@@ -89,21 +85,16 @@ class GrpcClient : public Client {
     for (rpc::WatchState state; stream->Read(&state);) {
       const std::lock_guard lock(mutex_);
       news_.state = std::move(state);
-      Wake();
+      wake_.Wake();
     }
     const grpc::Status status = stream->Finish();
     const std::lock_guard lock(mutex_);
     news_.failure = status.ok() ? "the collector has stopped" : ReasonOf(status);
-    Wake();
-  }
-
-  void Wake() {
-    const uint64_t one = 1;
-    if (write(wake_.get(), &one, sizeof(one)) < 0) return;  // full: it is readable already
+    wake_.Wake();
   }
 
   const std::string token_;
-  const UniqueFd wake_;
+  const WakeFd wake_;
   const std::unique_ptr<rpc::Collector::Stub> stub_;
   grpc::ClientContext watching_;
   std::unique_ptr<grpc::ClientContext> asking_;  // of asker_

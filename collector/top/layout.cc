@@ -23,23 +23,14 @@ constexpr const char* kKeys =
 constexpr const char* kTextKeys = "q quit  Esc back  Up/Down, PageUp/PageDown scroll";
 
 // `raw` as safe text of at most `columns` columns.
-std::string Cut(std::string_view raw, size_t columns) {
-  std::string text = CleanText(raw, kMaxLineBytes);
-  if (Width(text) <= columns) return text;
-  // Counts characters, not bytes: a byte that does not continue a character begins one.
-  const auto begins = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xC0) != 0x80; };
-  size_t end = 0;
-  for (size_t used = 0; end < text.size(); ++end) {
-    if (begins(end) && ++used >= columns) break;
-  }
-  text.resize(end);
-  return columns == 0 ? text : text.append("…");
+std::string CleanCut(std::string_view raw, size_t columns) {
+  return Cut(CleanText(raw, kMaxLineBytes), columns);
 }
 std::string Left(std::string_view raw, size_t columns) {
-  return Padded(Cut(raw, columns), columns);
+  return Padded(CleanCut(raw, columns), columns);
 }
 std::string Right(std::string_view raw, size_t columns) {
-  const std::string text = Cut(raw, columns);
+  const std::string text = CleanCut(raw, columns);
   return std::string(columns - Width(text), ' ') + text;
 }
 
@@ -272,16 +263,14 @@ std::vector<Line> Layout(const rpc::WatchState& state, const View& view, size_t 
   lines.resize(height == 0 ? 0 : height - 1);
   const char* const keys = view.text.empty() ? kKeys : kTextKeys;
   if (height != 0) lines.push_back({view.message.empty() ? keys : view.message, Style::kTitle});
-  for (Line& line : lines) line.text = Cut(line.text, width);
+  for (Line& line : lines) line.text = CleanCut(line.text, width);
   return lines;
 }
 
 std::vector<std::string> TextLines(std::string_view answer) {
   std::vector<std::string> lines;
   while (!answer.empty()) {
-    const size_t end = std::min(answer.find('\n'), answer.size());
-    lines.push_back(CleanText(answer.substr(0, end), kMaxLineBytes, kTab));
-    answer.remove_prefix(std::min(end + 1, answer.size()));
+    lines.push_back(CleanText(TakeUntil('\n', &answer), kMaxLineBytes, kTab));
   }
   return lines;
 }

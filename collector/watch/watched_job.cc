@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "collector/agent/grpc_transport.h"
 #include "collector/agent/journal_tail.h"
 #include "collector/base/address.h"
+#include "collector/base/assert.h"
 #include "collector/base/bounded.h"
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
@@ -30,6 +30,7 @@
 #include "collector/launch/collector_file.h"
 #include "collector/launch/job_environment.h"
 #include "collector/live/process_watch.h"
+#include "collector/model/rank_set.h"
 #include "collector/model/signal_name.h"
 #include "collector/rpc/secret.h"
 #include "collector/watch/room.h"
@@ -87,60 +88,50 @@ int MillisecondsUntil(int64_t at_ns) {
 WatchedJob::WatchedJob(WatchSettings settings)
     : settings_(WithListenPort(std::move(settings))),
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
-      file_limit_(RaiseFileLimit()),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      file_limit_(RaiseFileLimit()) {}
 
-WatchedJob::~WatchedJob() {
-  TearDown(false);
-  close(wake_fd_);
-}
+WatchedJob::~WatchedJob() { TearDown(false); }
 
-bool WatchedJob::MakeDirectory(std::string* problem) {
-  if (!settings_.directory.empty()) {
-    directory_ = RunRoot::CreateAt(settings_.directory, problem);
-    std::error_code error;
-    if (directory_.valid() &&
-        (!std::filesystem::is_empty(directory_.path() + "/" + kRingsDirectory, error) ||
-         agent::SawProcesses(directory_.path()))) {  // the rings may be in memory
-      *problem = settings_.directory + " holds the traces of another run";
-      directory_ = {};
-    }
-  } else {
-    const std::string root = RunRoot::UsablePath(kSharedMemory, problem);
-    if (!problem->empty()) PrintLine(fmt::format("{}; traces go to {}", *problem, root));
-    problem->clear();
-    RunRoot::Clean(root, kKeepRuns, kKeepRunsNs);
-    directory_ = RunRoot::Create(root, problem);
+Result<RunDirectory> WatchedJob::MakeDirectory() const {
+  if (settings_.directory.empty()) {
+    const RunRoot::Usable root = RunRoot::UsablePath(kSharedMemory);
+    if (!root.why.empty()) PrintLine(fmt::format("{}; traces go to {}", root.why, root.path));
+    RunRoot::Clean(root.path, kKeepRuns, kKeepRunsNs);
+    return RunRoot::Create(root.path);
   }
-  return directory_.valid();
+  Result<RunDirectory> directory = RunRoot::CreateAt(settings_.directory);
+  if (!directory) return directory;
+  std::error_code error;
+  if (!std::filesystem::is_empty(directory->path() + "/" + kRingsDirectory, error) ||
+      agent::SawProcesses(directory->path())) {  // the rings may be in memory
+    return Error{settings_.directory + " holds the traces of another run"};
+  }
+  return directory;
 }
 
-bool WatchedJob::SetUp(Callbacks callbacks, std::string* problem) {
+Result<> WatchedJob::SetUp(Callbacks callbacks) {
   const std::string lack = MissingResource();
-  if (!lack.empty()) {
-    *problem = "cannot be set up: " + lack;
-    return false;
-  }
+  if (!lack.empty()) return Error{"cannot be set up: " + lack};
   token_ = rpc::GivenToken();
   if (token_.empty()) token_ = rpc::NewToken();
-  if (!MakeDirectory(problem)) return false;
-  if (!RunRoot::TakeAgentLock(&directory_)) {
-    *problem = directory_.path() + " is another agent's";
-    directory_ = {};  // another agent owns it: do not remove it
-    return false;
+  Result<RunDirectory> directory = MakeDirectory();
+  if (!directory) return Error{directory.error()};
+  if (!RunRoot::TakeAgentLock(&*directory)) {
+    return Error{directory->path() + " is another agent's"};  // do not remove it
   }
-  const bool ended = EndsWithin(kSetUpLimit, [this, callbacks = std::move(callbacks), problem] {
+  directory_ = std::move(*directory);
+  const auto started = std::make_shared<Result<>>();  // the work may outlive this call
+  const bool ended = EndsWithin(kSetUpLimit, [this, callbacks = std::move(callbacks), started] {
     try {
-      StartParts(callbacks, problem);
+      *started = StartParts(callbacks);
     } catch (const std::exception& error) {  // no thread, or no memory
-      *problem = fmt::format("cannot be set up: {}", error.what());
+      *started = Error{fmt::format("cannot be set up: {}", error.what())};
     }
   });
-  if (!ended) *problem = "cannot be set up: it takes too long";
-  return ended && agent_ != nullptr;
+  return ended ? *started : Error{"cannot be set up: it takes too long"};
 }
 
-void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
+Result<> WatchedJob::StartParts(const Callbacks& callbacks) {
   Journal(journal::Run{.version = ROLLCALL_VERSION,
                        .command = settings_.command,
                        .host = HostName(),
@@ -160,9 +151,9 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
                               .add_to_trace = add_logs,
                               .on_note = PrintLine,
                               .on_pass = service::PassPrinter(settings_.verbose)});
-  server_ =
-      service::Serve(settings_.listen, token_, monitor_.get(), problem, {}, monitor_->watchers());
-  if (server_ == nullptr) return;
+  auto server = service::Serve(settings_.listen, token_, monitor_.get(), {}, monitor_->watchers());
+  if (!server) return Error{server.error()};
+  server_ = std::move(*server);
   const std::string host = settings_.listen.substr(0, settings_.listen.rfind(':'));
   const bool any = host == "0.0.0.0" || host == "[::]" || host.empty();
   const std::string address = fmt::format("{}:{}", any ? "127.0.0.1" : host, server_->port());
@@ -174,15 +165,16 @@ void WatchedJob::StartParts(const Callbacks& callbacks, std::string* problem) {
       agent::AgentOptions{
           .run_directory = directory_.path(), .host = HostName(), .version = ROLLCALL_VERSION},
       agent::ConnectToCollector(address, token_));
+  return {};
 }
 
 void WatchedJob::Journal(const JournalEvent& event) {
-  std::string error;
-  auto journal = JournalWriter::Open(directory_.path() + "/" + kJournalFile, &error);
-  if (journal.has_value()) journal->Append(event);
+  auto journal = JournalWriter::Open(directory_.path() + "/" + kJournalFile);
+  if (journal) journal->Append(event);
 }
 
-bool WatchedJob::Start(bool* no_room, std::string* problem) {
+Result<> WatchedJob::Start(bool* no_room) {
+  ROLLCALL_ASSERT(server_ != nullptr && launcher_.pid() <= 0);
   std::vector<std::string> notes;
   const std::map<std::string, std::string> environment =
       JobEnvironment(CurrentEnvironment(),
@@ -202,10 +194,9 @@ bool WatchedJob::Start(bool* no_room, std::string* problem) {
   SetFileLimit(file_limit_);
   const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
   RaiseFileLimit();
-  if (started) return true;
+  if (started) return {};
   *no_room = error == EAGAIN || error == ENOMEM;
-  *problem = fmt::format("{}: {}", settings_.command[0], strerror(error));
-  return false;
+  return Error{fmt::format("{}: {}", settings_.command[0], strerror(error))};
 }
 
 void WatchedJob::RunBare(const std::string& problem) {
@@ -250,18 +241,13 @@ void WatchedJob::SetEndRequest(bool launcher_may_act, const std::string& why) {
   launcher_may_act_ = launcher_may_act;
   end_why_ = why;
   end_requested_ = true;
-  Wake();
-}
-
-void WatchedJob::Wake() {
-  const uint64_t one = 1;
-  if (write(wake_fd_, &one, sizeof(one)) < 0) return;  // full: it is readable already
+  wake_.Wake();
 }
 
 void WatchedJob::RequestCommand(HangCommand command) {
   hang_command_ = std::move(command);
   command_requested_ = true;
-  Wake();
+  wake_.Wake();
 }
 
 void WatchedJob::StartCommand() {
@@ -363,17 +349,17 @@ WatchedJob::End WatchedJob::Wait(int64_t time_limit_ns) {
     }
     if (command_requested_.exchange(false)) StartCommand();
     if (end_requested_) EndJob();
-    pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    pollfd entries[] = {{gate_.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     std::optional<int64_t> next = gate_.next_ns();
     if (deadline >= 0) next = std::min(next.value_or(deadline), deadline);
     if (end_requested_) next = Now(CLOCK_MONOTONIC) + kEndStepNs;
     poll(entries, 2, next ? MillisecondsUntil(*next) : -1);
-    uint64_t count;
-    if (read(wake_fd_, &count, sizeof(count)) < 0) continue;
+    wake_.Clear();
   }
 }
 
 service::Monitor::Final WatchedJob::Finish(service::FinalPass pass) {
+  ROLLCALL_ASSERT(monitor_ != nullptr);
   pass.await_agent = true;  // the agent of this process
   service::Monitor::Final final = monitor_->Finish(pass);
   hosts_ = final.hosts;
@@ -399,8 +385,8 @@ std::string WatchedJob::Unrecorded(const End& end, bool ranks_seen, const std::s
   const std::map<std::string, uint64_t> refusals = promise.get_future().get();
   std::string reasons;
   for (const auto& [reason, count] : refusals) {
-    reasons += fmt::format("{}{} rank{} could not record: {}", reasons.empty() ? "" : "; ", count,
-                           count == 1 ? "" : "s", reason);
+    reasons += fmt::format("{}{} could not record: {}", reasons.empty() ? "" : "; ",
+                           CountText(count, "rank"), reason);
   }
   if (ranks_seen) return reasons;
   std::string why = reasons.empty() ? what_ran : reasons;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/base/result.h"
 #include "collector/diagnosis/graph/options.h"
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/import/journal.h"
@@ -70,12 +71,10 @@ class WatchedJob {
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  // On failure returns false, with the reason in `problem`.
-  bool SetUp(Callbacks callbacks, std::string* problem);
+  Result<> SetUp(Callbacks callbacks);
 
-  // Starts the launcher. On failure returns false, with the reason in `problem`. `no_room`: the
-  // reason is that no further process can be started.
-  bool Start(bool* no_room, std::string* problem);
+  // Starts the launcher. `no_room`: it failed because no further process can be started.
+  Result<> Start(bool* no_room);
 
   // After Start().
   pid_t launcher() const { return launcher_.pid(); }
@@ -134,10 +133,9 @@ class WatchedJob {
   void Close(const End& end, bool any_findings);
 
  private:
-  bool MakeDirectory(std::string* problem);
-  void StartParts(const Callbacks& callbacks, std::string* problem);
+  Result<RunDirectory> MakeDirectory() const;
+  Result<> StartParts(const Callbacks& callbacks);
   void SetEndRequest(bool launcher_may_act, const std::string& why);
-  void Wake();
   void EndForTimeLimit();
   void OnSignal(int number);
   void PassOn(const SignalGate::Decided& signal);
@@ -157,7 +155,7 @@ class WatchedJob {
   SignalGate gate_;                 // initialized before anything starts a thread
   const bool kernel_reports_ends_;  // determined before anything starts a thread
   const uint64_t file_limit_;       // the user's limit, which the job gets, too
-  const int wake_fd_;
+  const WakeFd wake_;
   logs::JobLogs logs_{settings_.logs};
   std::string token_;
   RunDirectory directory_;

@@ -43,20 +43,6 @@ enum class Step : uint8_t { kShown, kHidden, kUnreadable };
 
 }  // namespace
 
-void SetSpans(Shape* shape) {
-  const Layout& layout = shape->layout;
-  uint32_t end = 0;
-  const auto cover = [&](uint32_t field, uint32_t bytes) {
-    if (field != kNone && field + bytes > end) end = field + bytes;
-  };
-  cover(layout.frame_previous, 8);
-  cover(layout.frame_code, 8);
-  cover(layout.frame_instruction, layout.lasti_bytes != 0 ? 4 : 8);
-  cover(layout.frame_owner, 1);
-  cover(layout.frame_is_entry, 1);
-  shape->frame_bytes = end;
-}
-
 template <typename Memory>
 void Walk(const Shape& shape, Memory& memory, uint64_t frame, Stack* stack) {
   const Layout& layout = shape.layout;

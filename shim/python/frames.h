@@ -43,9 +43,8 @@ struct Shape {
   uint64_t frame_type = 0;   // address of PyFrame_Type; used up to 3.10
   uint64_t text_type = 0;    // address of PyUnicode_Type
   uint64_t bytes_type = 0;   // address of PyBytes_Type
-  uint32_t frame_bytes = 0;  // number of bytes read of a frame; set by SetSpans
+  uint32_t frame_bytes = 0;  // FrameBytes(layout)
 };
-void SetSpans(Shape* shape);
 
 // The parts that a fingerprint covers: the start of a text, and the start, last word and length of
 // a line table. If two code objects have equal file, name and first line, and their tables differ

@@ -148,7 +148,7 @@ ring::PythonOff Examine(void* scope, Interpreter* it) {
     case LayoutResult::kDamaged:
       return ring::PythonOff::kBuild;
   }
-  SetSpans(&it->shape);
+  it->shape.frame_bytes = FrameBytes(it->shape.layout);
   it->shape.code_type = reinterpret_cast<uint64_t>(dlsym(scope, "PyCode_Type"));
   it->shape.frame_type = reinterpret_cast<uint64_t>(dlsym(scope, "PyFrame_Type"));
   it->shape.text_type = reinterpret_cast<uint64_t>(dlsym(scope, "PyUnicode_Type"));

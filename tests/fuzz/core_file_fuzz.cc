@@ -3,18 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <string>
 
 #include "collector/base/byte_source.h"
+#include "collector/base/result.h"
 #include "collector/core/core_file.h"
 #include "collector/core/core_process.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rollcall;
   MemorySource source({data, size});
-  std::string error;
-  const std::optional<CoreFile> core = ReadCoreFile(source, &error);
+  const Result<CoreFile> core = ReadCoreFile(source);
   if (!core) return 0;
   uint64_t end = 0;
   for (const CoreSegment& segment : core->segments) {

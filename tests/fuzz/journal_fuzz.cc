@@ -15,8 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Journal journal = ReadJournal(source, "fuzz");
   for (const JournalEvent& event : journal.events) {
     const std::string line = FormatJournalLine(event);
-    std::string error;
-    const auto again = ParseJournalLine(line, &error);
+    const auto again = ParseJournalLine(line);
     if (!again || again->index() != event.index() || FormatJournalLine(*again) != line) {
       std::abort();
     }

@@ -329,7 +329,7 @@ class Observer {
     }
     if (besides >= 92) threads = OtherThreads::kUnseen;
     if (threads != OtherThreads::kWait) {
-      Line("{}: other-threads {}", rank, OtherThreadsName(threads));
+      Line("{}: other-threads {}", rank, kOtherThreadsNames[static_cast<size_t>(threads)]);
     }
   }
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
+#include "collector/base/text.h"
 #include "proto/datatypes.h"
 #include "proto/mpi_errors.h"
 #include "tests/support/trace_builder.h"
@@ -49,13 +49,19 @@ std::vector<std::string> Split(const std::string& text, char separator) {
   return parts;
 }
 
+// The enumerator of that name; `names` in the order of the enumerators.
+template <typename Enum, size_t kCount>
+std::optional<Enum> Named(const std::array<std::string_view, kCount>& names,
+                          std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
 int64_t Number(const std::string& text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw Failure{fmt::format("'{}' is not a number", text)};
-  }
-  return value;
+  const auto value = ParseNumber<int64_t>(text);
+  if (!value) throw Failure{fmt::format("'{}' is not a number", text)};
+  return *value;
 }
 
 class Parser {
@@ -163,7 +169,7 @@ class Parser {
         source.file = words[i];
         continue;
       }
-      if (const auto kind = FindSourceFlow(words[i].substr(0, equals))) {
+      if (const auto kind = Named<SourceFlow::Kind>(kSourceFlowNames, words[i].substr(0, equals))) {
         Flow(*kind, branch++, words[i].substr(equals + 1), &source);
         continue;
       }
@@ -302,7 +308,7 @@ class Parser {
   }
 
   static OtherThreads OtherThreadsOf(const std::string& word) {
-    const std::optional<OtherThreads> threads = FindOtherThreads(word);
+    const auto threads = Named<OtherThreads>(kOtherThreadsNames, word);
     if (!threads) throw Failure{fmt::format("no such threads: '{}'", word)};
     return *threads;
   }
@@ -342,7 +348,7 @@ class Parser {
       stack.thread_name = "app";
       stack.state = verb == "computes" ? "running" : "sleeping in read";
       if (verb == "awaits") {
-        const auto what = FindOutsideWait(At(words, 2));
+        const auto what = Named<OutsideWait::For>(kOutsideWaitNames, At(words, 2));
         if (!what) throw Failure{"expected: awaits client, or awaits outside"};
         process.outside_wait = OutsideWait{.tid = stack.tid, .what = *what};
         stack.state = "sleeping in poll";

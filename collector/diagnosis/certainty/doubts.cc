@@ -19,7 +19,7 @@ struct Doubts {
     if (who.empty()) return;
     const std::vector<int32_t> ranks = analysis.RanksOf(who);
     finding->notes.push_back(
-        fmt::format("not proven: {} {} {}", RanksPhrase(ranks), Verb(ranks, one, several), what));
+        fmt::format("not proven: {} {}", RanksPhrase(ranks, one, several), what));
   }
 };
 

@@ -53,8 +53,8 @@ void DescribePair(const Analysis& analysis, const std::string& call, const Misma
                                 RanksPhrase(finding->culprits));
   }
   if (pair.others == 0) return;
-  finding->notes.push_back(fmt::format("{} more pair{} of ranks disagree{} in this call",
-                                       pair.others, pair.others == 1 ? "" : "s",
+  finding->notes.push_back(fmt::format("{} of ranks disagree{} in this call",
+                                       CountText(pair.others, "more pair"),
                                        pair.others == 1 ? "s" : ""));
 }
 
@@ -81,9 +81,8 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                                 mismatch.deviating_value, mismatch.agreeing_value, call);
   } else {
     finding.title = fmt::format(
-        "{} {} {} to {}; {} {} {}{}", RanksPhrase(deviating), Verb(deviating, "passes", "pass"),
-        mismatch.deviating_value, call, RanksPhrase(agreeing), Verb(agreeing, "passes", "pass"),
-        mismatch.agreeing_value,
+        "{} {} to {}; {} {}{}", RanksPhrase(deviating, "passes", "pass"), mismatch.deviating_value,
+        call, RanksPhrase(agreeing, "passes", "pass"), mismatch.agreeing_value,
         incident.tie
             ? fmt::format(": {} against {}",
                           deviating.size() == 1 ? "one" : fmt::format("{}", deviating.size()),
@@ -105,8 +104,8 @@ std::optional<Finding> JudgeArguments(const Analysis& analysis, const Incident& 
                             mismatch.deviating_value, mismatch.agreeing_value);
   if (mismatch.between) DescribePair(analysis, call, mismatch, &finding);
   if (incident.repeated > 0) {
-    finding.notes.push_back(fmt::format("again from the same lines, {} more time{}",
-                                        incident.repeated, incident.repeated == 1 ? "" : "s"));
+    finding.notes.push_back(
+        fmt::format("again from the same lines, {}", CountText(incident.repeated, "more time")));
   }
   if (!finding.hangs) {
     finding.notes.emplace_back("the job did not hang, but its results may be wrong");

@@ -40,8 +40,7 @@ void AddSites(const Analysis& analysis, const std::vector<uint32_t>& processes, 
 }
 
 size_t Held(const Process& process) {
-  return static_cast<size_t>(std::ranges::count_if(
-      process.open_requests, [](const OpenRequest& request) { return request.held; }));
+  return static_cast<size_t>(std::ranges::count_if(process.open_requests, &OpenRequest::held));
 }
 
 // Other ranks wait for an operation in a group that was not closed.
@@ -55,12 +54,12 @@ std::optional<Finding> JudgeHeldBack(const Analysis& analysis, const Incident& i
     return std::nullopt;
   }
   Finding finding = Draft(analysis, incident, VerdictKind::kGroupMisuse);
-  std::erase_if(finding.sites, [](const Site& site) { return site.culprit; });
+  std::erase_if(finding.sites, &Site::culprit);
   AddSites(analysis, incident.deviating, &finding);
   const std::string call = DeviceCallText(analysis, incident, *incident.agreeing_event);
-  finding.title = fmt::format("{} has not closed a group: {} is in it, and {} {} for it",
-                              RanksPhrase(finding.culprits), call, RanksPhrase(finding.waiting),
-                              Verb(finding.waiting, "waits", "wait"));
+  finding.title = fmt::format("{} has not closed a group: {} is in it, and {} for it",
+                              RanksPhrase(finding.culprits), call,
+                              RanksPhrase(finding.waiting, "waits", "wait"));
   finding.why =
       "the operations between ncclGroupStart and ncclGroupEnd are launched by the outermost "
       "ncclGroupEnd";
@@ -90,7 +89,7 @@ std::optional<Finding> JudgeGroupMisuse(const Analysis& analysis, const Incident
                                       RanksPhrase(finding.culprits))
                         : fmt::format("{} ended with a group open", RanksPhrase(finding.culprits));
   if (held > 0) {
-    finding.title += fmt::format(", and {} operation{} in it", held, held == 1 ? "" : "s");
+    finding.title += fmt::format(", and {} in it", CountText(held, "operation"));
   }
   finding.why = stray ? "ncclGroupStart and ncclGroupEnd must balance on every thread; NCCL "
                         "rejects this ncclGroupEnd"

@@ -37,8 +37,7 @@ std::optional<Finding> JudgeInconclusive(const Analysis& analysis, const Inciden
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   finding.culprits.clear();
   const bool of_log = analysis.trace.evidence == Trace::Evidence::kLogs;
-  finding.title = fmt::format("{} {} in {}; {} {}{}", RanksPhrase(finding.waiting),
-                              Verb(finding.waiting, "waits", "wait"),
+  finding.title = fmt::format("{} in {}; {} {}{}", RanksPhrase(finding.waiting, "waits", "wait"),
                               NumberedCall(analysis, incident, finding.operation),
                               of_log ? "the log has no line of" : "the trace of",
                               RanksPhrase(incident.absent), of_log ? "" : " is missing");

@@ -75,11 +75,10 @@ void SayWhoPassedWhat(const Analysis& analysis, const Incident& incident, const 
     return;
   }
   const std::vector<int32_t> agreeing = analysis.RanksOf(incident.agreeing);
-  finding->title =
-      fmt::format("{} {} nranks {} to {}; {} {} {}{}", RanksPhrase(deviating),
-                  Verb(deviating, "passes", "pass"), mismatch.deviating_value, call,
-                  RanksPhrase(agreeing), Verb(agreeing, "passes", "pass"), mismatch.agreeing_value,
-                  incident.tie ? "; the two sides have the same number of ranks" : "");
+  finding->title = fmt::format(
+      "{} nranks {} to {}; {} {}{}", RanksPhrase(deviating, "passes", "pass"),
+      mismatch.deviating_value, call, RanksPhrase(agreeing, "passes", "pass"),
+      mismatch.agreeing_value, incident.tie ? "; the two sides have the same number of ranks" : "");
   finding->why = "a unique id identifies one communicator, which has one size";
   finding->fix = "pass the same number of ranks everywhere";
 }
@@ -93,8 +92,7 @@ void SayWhoIsMissing(const Analysis& analysis, const Incident& incident, const s
                      Finding* finding) {
   const bool group = call == "new_group";
   const std::vector<int32_t> inside = analysis.RanksOf(incident.agreeing);
-  const std::string waits =
-      fmt::format("{} {} in {}", RanksPhrase(inside), Verb(inside, "waits", "wait"), call);
+  const std::string waits = fmt::format("{} in {}", RanksPhrase(inside, "waits", "wait"), call);
   if (incident.tie) {
     const std::vector<int32_t> others = analysis.RanksOf(incident.deviating);
     finding->title = fmt::format("{}, and {} in another one: they do not share {}", waits,
@@ -166,25 +164,24 @@ void SayWhoDoesNotMeet(const Analysis& analysis, const Incident& incident, Findi
       break;
     }
     case StartDetails::Of::kSize:
-      finding->title =
-          fmt::format("{} {} WORLD_SIZE {}, {} {} {}", RanksPhrase(deviating),
-                      Verb(deviating, "has", "have"), mismatch.deviating_value, RanksPhrase(inside),
-                      Verb(inside, "has", "have"), mismatch.agreeing_value);
+      finding->title = fmt::format("{} WORLD_SIZE {}, {} {}", RanksPhrase(deviating, "has", "have"),
+                                   mismatch.deviating_value, RanksPhrase(inside, "has", "have"),
+                                   mismatch.agreeing_value);
       finding->why = "each waits in init_process_group for as many ranks";
       finding->fix = "set WORLD_SIZE to the number of processes of the job on every rank";
       break;
     case StartDetails::Of::kEndpoint:
-      finding->title = fmt::format("{} {} to {}, {} to {}", RanksPhrase(deviating),
-                                   Verb(deviating, "connects", "connect"), mismatch.deviating_value,
-                                   RanksPhrase(inside), mismatch.agreeing_value);
+      finding->title =
+          fmt::format("{} to {}, {} to {}", RanksPhrase(deviating, "connects", "connect"),
+                      mismatch.deviating_value, RanksPhrase(inside), mismatch.agreeing_value);
       finding->why = "the ranks meet in init_process_group at one address and port";
       finding->fix =
           "set MASTER_ADDR and MASTER_PORT to those of rank 0 on every rank (torchrun: "
           "--master-addr and --master-port, or --rdzv-endpoint, on every node)";
       break;
     case StartDetails::Of::kNothing:
-      finding->title = fmt::format("{} {} in init_process_group; {} of WORLD_SIZE {} did not come",
-                                   RanksPhrase(inside), Verb(inside, "waits", "wait"),
+      finding->title = fmt::format("{} in init_process_group; {} of WORLD_SIZE {} did not come",
+                                   RanksPhrase(inside, "waits", "wait"),
                                    RanksPhrase(incident.absent), start.expected);
       finding->why = "a rank appears when it enters init_process_group";
       finding->fix = fmt::format(
@@ -199,14 +196,12 @@ void SayWhoDoesNotMeet(const Analysis& analysis, const Incident& incident, Findi
 void SayWhoSetsNoKey(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const std::vector<int32_t> inside = analysis.RanksOf(incident.agreeing);
   const std::string key = KeyOf(analysis.Args(*incident.agreeing_event));
-  finding->title =
-      fmt::format("{} {} in {} for the key {}", RanksPhrase(inside), Verb(inside, "waits", "wait"),
-                  OperationName(finding->operation), key);
+  finding->title = fmt::format("{} in {} for the key {}", RanksPhrase(inside, "waits", "wait"),
+                               OperationName(finding->operation), key);
   finding->why = "the wait ends when a rank sets the key, or after its time limit";
   finding->fix = "let the rank that is to set the key, or to take part in setting it, do so";
   if (!finding->culprits.empty()) {
-    finding->title += fmt::format("; {} {} not", RanksPhrase(finding->culprits),
-                                  Verb(finding->culprits, "does", "do"));
+    finding->title += fmt::format("; {} not", RanksPhrase(finding->culprits, "does", "do"));
     finding->fix = KindFix(finding->kind);
   } else if (incident.absent.empty() &&
              inside.size() == analysis.trace.worlds[finding->world].processes.size()) {

@@ -52,8 +52,7 @@ std::optional<Finding> JudgeInvalidArgument(const Analysis& analysis, const Inci
                                                fmt::join(values, ", "), call);
   finding.title += fmt::format(": {}, {}", error.name, error.text);
   if (!finding.waiting.empty()) {
-    finding.title += fmt::format("; {} {} for {}", RanksPhrase(finding.waiting),
-                                 Verb(finding.waiting, "waits", "wait"),
+    finding.title += fmt::format("; {} for {}", RanksPhrase(finding.waiting, "waits", "wait"),
                                  finding.culprits.size() == 1 ? "it" : "them");
   }
   finding.why = first.open ? "the argument is invalid whatever the other ranks pass: the library "

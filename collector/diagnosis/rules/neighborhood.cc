@@ -16,8 +16,7 @@ Finding JudgeNeighborhood(const Analysis& analysis, const Incident& incident) {
   const int32_t to = analysis.RankOf(edge.to);
   const std::string graph = analysis.CommunicatorName(incident.communicator);
   const std::string waits =
-      fmt::format("{} {} in {}", RanksPhrase(analysis.RanksOf(incident.agreeing)),
-                  Verb(analysis.RanksOf(incident.agreeing), "waits", "wait"),
+      fmt::format("{} in {}", RanksPhrase(analysis.RanksOf(incident.agreeing), "waits", "wait"),
                   CallText(analysis, *incident.agreeing_event, false));
   if (edge.from_lists) {
     finding.title = fmt::format(
@@ -37,8 +36,8 @@ Finding JudgeNeighborhood(const Analysis& analysis, const Incident& incident) {
     finding.notes.emplace_back("all other edges of the graph exist in both directions");
   }
   if (edge.others != 0) {
-    finding.notes.push_back(fmt::format("{} more edge{} of the graph {} listed by one end only",
-                                        edge.others, edge.others == 1 ? "" : "s",
+    finding.notes.push_back(fmt::format("{} of the graph {} listed by one end only",
+                                        CountText(edge.others, "more edge"),
                                         edge.others == 1 ? "is" : "are"));
   }
   finding.fix =

@@ -27,8 +27,8 @@ std::string SpreadText(const Analysis& analysis, const DataDetails& data) {
     return fmt::format("; the results of all {} ranks have one", data.members);
   }
   const std::vector<int32_t> ranks = analysis.RanksOf(data.received_by);
-  return fmt::format("; {} of {} {} one", ranks.size() == 1 ? "the result" : "the results",
-                     RanksPhrase(ranks), Verb(ranks, "has", "have"));
+  return fmt::format("; {} of {} one", ranks.size() == 1 ? "the result" : "the results",
+                     RanksPhrase(ranks, "has", "have"));
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ namespace rollcall {
 
 namespace {
 
+// Adds the note unless it is empty.
+void AddNote(std::string note, Finding* finding) {
+  if (!note.empty()) finding->notes.push_back(std::move(note));
+}
+
 // The text for "waits for …". A probe specifies no data, so its text needs the words "a message".
 std::string Awaited(const Analysis& analysis, const Event& call) {
   const Arguments& arguments = analysis.Args(call);
@@ -234,9 +239,8 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
   const std::string& window = analysis.CommunicatorName(incident.communicator);
   const std::string call = OperationName(finding.operation);
   if (incident.deviating.empty()) {
-    finding.title = fmt::format("{} {} in {} on {}, and every other rank waits as well",
-                                RanksPhrase(finding.waiting),
-                                Verb(finding.waiting, "waits", "wait"), call, window);
+    finding.title = fmt::format("{} in {} on {}, and every other rank waits as well",
+                                RanksPhrase(finding.waiting, "waits", "wait"), call, window);
     finding.why =
         "every other rank is inside MPI as well, so that none can answer it. Which rank should "
         "have answered is not recorded";
@@ -247,9 +251,8 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
     const bool again = stands == Operation::kWin_lock || stands == Operation::kWin_lock_all;
     finding.title = again ? fmt::format("rank {} waits in {} on {}, which it has locked itself",
                                         holder, OperationName(stands), window)
-                          : fmt::format("rank {} keeps a lock on {}, and {} {} in {}", holder,
-                                        window, RanksPhrase(finding.waiting),
-                                        Verb(finding.waiting, "waits", "wait"), call);
+                          : fmt::format("rank {} keeps a lock on {}, and {} in {}", holder, window,
+                                        RanksPhrase(finding.waiting, "waits", "wait"), call);
     finding.why =
         "no other rank holds a lock there, and every rank is inside MPI. Whether the lock excludes "
         "others is not recorded";
@@ -263,8 +266,8 @@ Finding JudgeWindow(const Analysis& analysis, const Incident& incident) {
 Finding JudgeJoined(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched);
   finding.title = fmt::format(
-      "{} {} in {} on {}, and no rank of the {} jobs moves", RanksPhrase(finding.waiting),
-      Verb(finding.waiting, "waits", "wait"), CallText(analysis, *incident.agreeing_event),
+      "{} in {} on {}, and no rank of the {} jobs moves",
+      RanksPhrase(finding.waiting, "waits", "wait"), CallText(analysis, *incident.agreeing_event),
       analysis.CommunicatorName(incident.communicator), analysis.trace.worlds.size());
   finding.why =
       "the message is one between a job and the job that it spawned, and every rank of both is "
@@ -289,8 +292,7 @@ Finding JudgeUneven(const Analysis& analysis, const Incident& incident) {
   const Event& next = *(rounds.more ? incident.agreeing_event : incident.deviating_event);
   finding.why = fmt::format("{} continued to {}", RanksPhrase(analysis.RanksOf({rounds.awaited})),
                             OtherCall(analysis, incident, next));
-  std::string taken = TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter));
-  if (!taken.empty()) finding.notes.push_back(std::move(taken));
+  AddNote(TakenText(analysis, rounds.waiter, *analysis.CurrentEvent(rounds.waiter)), &finding);
   return finding;
 }
 
@@ -334,17 +336,13 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
         "post the other side first, without waiting for it (MPI_Isend, MPI_Irecv), or correct its "
         "peer, tag or communicator";
   } else {
-    finding.title =
-        fmt::format("{} {} in {}, which no rank will answer", RanksPhrase(finding.culprits),
-                    Verb(finding.culprits, "waits", "wait"), call);
+    finding.title = fmt::format("{} in {}, which no rank will answer",
+                                RanksPhrase(finding.culprits, "waits", "wait"), call);
     finding.why = "every rank that could answer it has ended or is blocked elsewhere";
   }
-  std::string unmarked = UnmarkedText(analysis, waiter, *incident.deviating_event);
-  if (!unmarked.empty()) finding.notes.push_back(std::move(unmarked));
-  std::string near_miss = NearMissText(analysis, waiter, *incident.deviating_event);
-  if (!near_miss.empty()) finding.notes.push_back(std::move(near_miss));
-  std::string taken = TakenText(analysis, waiter, *incident.deviating_event);
-  if (!taken.empty()) finding.notes.push_back(std::move(taken));
+  AddNote(UnmarkedText(analysis, waiter, *incident.deviating_event), &finding);
+  AddNote(NearMissText(analysis, waiter, *incident.deviating_event), &finding);
+  AddNote(TakenText(analysis, waiter, *incident.deviating_event), &finding);
   if (BufferHides(analysis, incident)) {
     finding.notes.emplace_back(
         "smaller messages, which MPI buffers, hide it: the send then returns");

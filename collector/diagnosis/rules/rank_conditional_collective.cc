@@ -64,8 +64,7 @@ std::string Why(const Divergence& divergence) {
 // call later.
 std::string OtherReading(const Analysis& analysis, const Incident& incident, const Event* instead,
                          const std::vector<int32_t>& skipped) {
-  std::string text =
-      fmt::format("or {} {} it later", RanksPhrase(skipped), Verb(skipped, "makes", "make"));
+  std::string text = fmt::format("or {} it later", RanksPhrase(skipped, "makes", "make"));
   if (instead == nullptr || instead->member == kNoIndex) return text;
   if (instead->sequence == 0) return text + ", and each side waits for the other first";
   return text + (analysis.CommunicatorOf(*instead) == incident.communicator
@@ -105,9 +104,8 @@ std::string ConditionNote(const Analysis& analysis, const Incident& incident,
   }
   const std::vector<int32_t> ranks = analysis.RanksOf(skipped);
   if (sometimes == skipped.size()) {
-    return fmt::format(
-        "{} {} this call at other times: the condition depends on more than the rank",
-        RanksPhrase(ranks), Verb(ranks, "makes", "make"));
+    return fmt::format("{} this call at other times: the condition depends on more than the rank",
+                       RanksPhrase(ranks, "makes", "make"));
   }
   const MemberHistory* maker = analysis.HistoryOf(incident.communicator, made.front());
   if (sometimes != 0 || !whole || maker == nullptr) return "";
@@ -181,8 +179,7 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
     if (incident.what == Incident::What::kShift || showed_at != 0) {
       finding.title += "; since then its calls match the wrong calls of the other ranks";
     } else if (!finding.waiting.empty()) {
-      finding.title += fmt::format("; {} {} in it", RanksPhrase(finding.waiting),
-                                   Verb(finding.waiting, "waits", "wait"));
+      finding.title += fmt::format("; {} in it", RanksPhrase(finding.waiting, "waits", "wait"));
     }
   } else {
     finding.title = fmt::format("only {} called {}; {} continued to {}", RanksPhrase(deviating),
@@ -193,9 +190,8 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   if (incident.what == Incident::What::kShift && incident.Of<CallDetails>().each_time) {
     finding.why += "; from there on the histories differ by this call alone";
   } else if (incident.what == Incident::What::kShift) {
-    finding.why += fmt::format("; from there on the histories are equal when shifted by {} call{}",
-                               incident.Of<CallDetails>().shifted_by,
-                               incident.Of<CallDetails>().shifted_by == 1 ? "" : "s");
+    finding.why += fmt::format("; from there on the histories are equal when shifted by {}",
+                               CountText(incident.Of<CallDetails>().shifted_by, "call"));
   }
   if (showed_at != 0) {
     finding.notes.push_back(fmt::format(
@@ -210,8 +206,8 @@ std::optional<Finding> JudgeRankConditionalCollective(const Analysis& analysis,
   // A loop that ended early, or calls in another order, would leave the same histories.
   if (divergence.order_open) {
     const std::vector<int32_t>& skipped = divergence.skipped ? deviating : agreeing;
-    finding.notes.push_back(fmt::format("either {} {} {}, under a condition", RanksPhrase(skipped),
-                                        Verb(skipped, "skips", "skip"), finding.called));
+    finding.notes.push_back(fmt::format("either {} {}, under a condition",
+                                        RanksPhrase(skipped, "skips", "skip"), finding.called));
     finding.notes.push_back(OtherReading(analysis, incident, instead, skipped));
   }
   std::string condition = ConditionNote(analysis, incident, divergence);

@@ -102,9 +102,8 @@ void WordDeath(const Analysis& analysis, const Incident& incident, const Process
 std::string WaitingText(const Analysis& analysis, const Incident& incident,
                         const Finding& finding) {
   if (finding.waiting.empty()) return {};
-  std::string text =
-      fmt::format("; {} {} for {}", RanksPhrase(finding.waiting),
-                  Verb(finding.waiting, "waits", "wait"), Verb(finding.culprits, "it", "them"));
+  std::string text = fmt::format("; {} for {}", RanksPhrase(finding.waiting, "waits", "wait"),
+                                 Verb(finding.culprits, "it", "them"));
   if (incident.sequence == 0) return text;
   return text + " in " + NumberedCall(analysis, incident, finding.operation);
 }
@@ -114,7 +113,7 @@ void AddCleanUpNote(const Trace& trace, Finding* finding) {
   for (const Process& process : trace.processes) cleaned += process.end.by_launcher ? 1 : 0;
   if (cleaned == 0) return;
   finding->notes.push_back(
-      fmt::format("the launcher then ended {} other rank{}", cleaned, cleaned == 1 ? "" : "s"));
+      fmt::format("the launcher then ended {}", CountText(cleaned, "other rank")));
 }
 
 void AddClockNote(const Analysis& analysis, const Incident& incident, Finding* finding) {

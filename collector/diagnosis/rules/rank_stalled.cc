@@ -52,14 +52,13 @@ Finding AsIdle(const Analysis& analysis, const Incident& incident, Finding findi
   const bool client = first.outside_wait->what == OutsideWait::For::kClient;
   finding.idle = true;
   finding.hangs = false;
-  finding.title =
-      fmt::format("idle?: {} {} for {}{}{}; {} {} for {} at {}", RanksPhrase(finding.culprits),
-                  Verb(finding.culprits, "waits", "wait"),
-                  client ? "a client" : "a process outside the job", line == nullptr ? "" : " at ",
-                  line == nullptr ? "" : PlaceText(*line), RanksPhrase(finding.waiting),
-                  Verb(finding.waiting, "waits", "wait"), Verb(finding.culprits, "it", "them"),
-                  finding.sequence != 0 ? NumberedCall(analysis, incident, finding.operation)
-                                        : OperationName(finding.operation));
+  finding.title = fmt::format(
+      "idle?: {} for {}{}{}; {} for {} at {}", RanksPhrase(finding.culprits, "waits", "wait"),
+      client ? "a client" : "a process outside the job", line == nullptr ? "" : " at ",
+      line == nullptr ? "" : PlaceText(*line), RanksPhrase(finding.waiting, "waits", "wait"),
+      Verb(finding.culprits, "it", "them"),
+      finding.sequence != 0 ? NumberedCall(analysis, incident, finding.operation)
+                            : OperationName(finding.operation));
   finding.fix =
       "nothing, if the job serves requests; --idle-after SECONDS calls a longer wait stalled";
   return finding;
@@ -84,9 +83,9 @@ void WordInside(const Analysis& analysis, const Incident& incident, const std::s
   const std::string call = CallText(analysis, analysis.graph.processes[first].open->event, false);
   const bool gil = MainWaitsForGil(analysis.trace.processes[first]);
   finding->title =
-      fmt::format("{} {} not arrived at {}, where {} {}: {}one of its threads is in {}",
-                  RanksPhrase(finding->culprits), Verb(finding->culprits, "has", "have"), where,
-                  RanksPhrase(finding->waiting), Verb(finding->waiting, "waits", "wait"),
+      fmt::format("{} not arrived at {}, where {}: {}one of its threads is in {}",
+                  RanksPhrase(finding->culprits, "has", "have"), where,
+                  RanksPhrase(finding->waiting, "waits", "wait"),
                   gil ? "its main thread waits for Python's lock (GIL), and " : "", call);
   if (!gil) return;
   if (finding->kind == VerdictKind::kInitHang) finding->kind = VerdictKind::kRankStalled;
@@ -118,10 +117,9 @@ std::optional<Finding> JudgeBehind(const Analysis& analysis, const Incident& inc
   const std::string where = incident.sequence != 0
                                 ? NumberedCall(analysis, incident, finding.operation)
                                 : OperationName(finding.operation);
-  finding.title =
-      fmt::format("{} {} outside every call, and {} not arrived at {}, where {} {}",
-                  RanksPhrase(behind), Verb(behind, "is", "are"), Verb(behind, "has", "have"),
-                  where, RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"));
+  finding.title = fmt::format("{} outside every call, and {} not arrived at {}, where {}",
+                              RanksPhrase(behind, "is", "are"), Verb(behind, "has", "have"), where,
+                              RanksPhrase(finding.waiting, "waits", "wait"));
   const bool inside = AreInside(analysis, incident.deviating);
   if (inside) WordInside(analysis, incident, where, &finding);
   finding.why = unknown ? "it made no further call before the job ended"

@@ -25,15 +25,16 @@ std::optional<Finding> JudgeReplicaDrift(const Analysis& analysis, const Inciden
     const std::string buffer =
         fmt::format("\"{}\" in call {} of rollcall_replica", data.replica, incident.sequence);
     finding.title =
-        incident.tie ? fmt::format("{} and {} have different data in {}", RanksPhrase(agreeing),
-                                   RanksPhrase(deviating), buffer)
-                     : fmt::format("{} {} other data than {} in {}", RanksPhrase(deviating),
-                                   Verb(deviating, "has", "have"), RanksPhrase(agreeing), buffer);
+        incident.tie
+            ? fmt::format("{} and {} have different data in {}", RanksPhrase(agreeing),
+                          RanksPhrase(deviating), buffer)
+            : fmt::format("{} other data than {} in {}", RanksPhrase(deviating, "has", "have"),
+                          RanksPhrase(agreeing), buffer);
   }
   finding.why = data.sizes_differ ? "the buffers have different sizes" : DifferenceText(incident);
   if (incident.repeated != 0) {
-    finding.notes.push_back(fmt::format("it also differs in {} more call{}", incident.repeated,
-                                        incident.repeated == 1 ? "" : "s"));
+    finding.notes.push_back(
+        fmt::format("it also differs in {}", CountText(incident.repeated, "more call")));
   }
   return finding;
 }

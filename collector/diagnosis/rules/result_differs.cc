@@ -45,8 +45,9 @@ std::optional<Finding> JudgeResultDiffers(const Analysis& analysis, const Incide
       finding.title = fmt::format("{} and {} have different results of {}", RanksPhrase(agreeing),
                                   RanksPhrase(deviating), call);
     } else {
-      finding.title = fmt::format("{} {} another result of {} than {}", RanksPhrase(deviating),
-                                  Verb(deviating, "has", "have"), call, RanksPhrase(agreeing));
+      finding.title =
+          fmt::format("{} another result of {} than {}", RanksPhrase(deviating, "has", "have"),
+                      call, RanksPhrase(agreeing));
     }
     finding.why = DifferenceText(incident);
   }
@@ -56,8 +57,8 @@ std::optional<Finding> JudgeResultDiffers(const Analysis& analysis, const Incide
                                 : "how large the differences are is unknown: they may be rounding");
   }
   if (incident.repeated != 0) {
-    finding.notes.push_back(fmt::format("data also differs in {} more call{} from the same place",
-                                        incident.repeated, incident.repeated == 1 ? "" : "s"));
+    finding.notes.push_back(fmt::format("data also differs in {} from the same place",
+                                        CountText(incident.repeated, "more call")));
   }
   return finding;
 }

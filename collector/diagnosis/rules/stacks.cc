@@ -68,8 +68,8 @@ Finding JudgeAbsent(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   finding.waiting = waiting;
   if (!incident.absent.empty()) {
-    finding.title = fmt::format("{}; what {} {} was not observed", WaitingPlacesText(analysis),
-                                RanksPhrase(incident.absent), Verb(incident.absent, "does", "do"));
+    finding.title = fmt::format("{}; what {} was not observed", WaitingPlacesText(analysis),
+                                RanksPhrase(incident.absent, "does", "do"));
     finding.fix = cores ? "collect the core files of those ranks as well"
                         : "attach on the machines of those ranks as well: --hosts, or --slurm";
     return finding;
@@ -93,8 +93,8 @@ Finding JudgeWithoutGil(const Analysis& analysis, const Incident& incident, Find
   const std::string& call = analysis.PlaceOf(incident.deviating.front()).meaning.call;
   finding.title = fmt::format(
       "the main thread of {} waits for Python's lock (GIL) while another of its threads is in {}, "
-      "and {} {} in {}",
-      RanksPhrase(finding.culprits), call, RanksPhrase(others), Verb(others, "waits", "wait"),
+      "and {} in {}",
+      RanksPhrase(finding.culprits), call, RanksPhrase(others, "waits", "wait"),
       analysis.PlaceOf(incident.agreeing.front()).meaning.call);
   finding.why =
       "what the others wait for may be what the main thread would do next, and it did not get the "
@@ -158,7 +158,7 @@ std::string GroupsText(const Analysis& analysis, const Incident& incident) {
   const auto [main, other] = GroupsOf(analysis, incident);
   const bool apart = AreApart(main->place->library, other->place->library);
   const std::vector<int32_t> first = analysis.RanksOf(main->members);
-  std::string text = fmt::format("{} {} in {}", RanksPhrase(first), Verb(first, "waits", "wait"),
+  std::string text = fmt::format("{} in {}", RanksPhrase(first, "waits", "wait"),
                                  GroupText(analysis, *main, apart));
   const auto add = [&](const PlaceGroup& group) {
     text += fmt::format(", {} in {}", RanksPhrase(analysis.RanksOf(group.members)),
@@ -205,13 +205,13 @@ void DescribeWaits(const Analysis& analysis, const Incident& incident,
                    bool (*waits)(const PlaceGroup&), const char* what, Finding* finding) {
   const std::vector<PlaceGroup>& groups = analysis.places.waiting;
   finding->why = "no rank is outside of these calls";
-  if (std::ranges::any_of(groups, [](const PlaceGroup& group) { return group.Finalizes(); })) {
+  if (std::ranges::any_of(groups, &PlaceGroup::Finalizes)) {
     finding->title = FinalizingText(analysis);
     finding->why = "a rank that has entered MPI_Finalize answers no further call";
   } else if (std::ranges::all_of(groups, waits)) {
     const std::vector<int32_t> all = analysis.RanksOf(analysis.places.Waiting());
-    finding->title = fmt::format("{} {} in calls for {} that no rank is left to answer",
-                                 RanksPhrase(all), Verb(all, "waits", "wait"), what);
+    finding->title = fmt::format("{} in calls for {} that no rank is left to answer",
+                                 RanksPhrase(all, "waits", "wait"), what);
   } else {
     finding->title = GroupsText(analysis, incident);
     const std::string text = DivergenceText(DivergenceOfGroups(analysis, incident));
@@ -288,9 +288,8 @@ void AddChoice(const Analysis& analysis, const Incident& incident, Finding* find
     case Choice::kCondition:
       break;
     case Choice::kMembers:
-      finding->why +=
-          fmt::format("; {} {} to {}", RanksPhrase(finding->culprits),
-                      Verb(finding->culprits, "belongs", "belong"), CommunicatorText(*places.call));
+      finding->why += fmt::format("; {} to {}", RanksPhrase(finding->culprits, "belongs", "belong"),
+                                  CommunicatorText(*places.call));
       break;
     case Choice::kEqual:
       finding->notes.emplace_back(

@@ -48,12 +48,11 @@ Finding JudgeOtherWork(const Analysis& analysis, const Incident& incident, const
   const bool one = finding.culprits.size() == 1;
   finding.title = fmt::format(
       "the GPU{} of {} {} busy with other work of {} own: {} host{} in {} and never reached {}, "
-      "where {} "
-      "{}",
+      "where {}",
       one ? "" : "s", RanksPhrase(finding.culprits), one ? "is" : "are", one ? "its" : "their",
       one ? "its" : "their", one ? " waits" : "s wait", OperationName(analysis.Op(wait)),
-      DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
-      Verb(finding.waiting, "waits", "wait"));
+      DeviceCallText(analysis, incident, *incident.agreeing_event),
+      RanksPhrase(finding.waiting, "waits", "wait"));
   finding.why = "all of NCCL's operations on it are complete, so something else is running there";
   finding.notes.emplace_back("a long kernel looks the same");
   return finding;
@@ -68,10 +67,10 @@ Finding JudgeStalledHost(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kRankStalled);
   const std::vector<int32_t>& hosts = finding.culprits;
   finding.title = fmt::format(
-      "{} stopped outside every operation: {} no open call and never reached {}, where {} {}",
+      "{} stopped outside every operation: {} no open call and never reached {}, where {}",
       RanksPhrase(hosts), hosts.size() == 1 ? "it has" : "they have",
-      DeviceCallText(analysis, incident, *incident.agreeing_event), RanksPhrase(finding.waiting),
-      Verb(finding.waiting, "waits", "wait"));
+      DeviceCallText(analysis, incident, *incident.agreeing_event),
+      RanksPhrase(finding.waiting, "waits", "wait"));
   finding.why =
       "all operations that it enqueued are complete: its device waits for its host, and its host "
       "waits for no recorded rank";

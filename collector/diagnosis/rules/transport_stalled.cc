@@ -27,10 +27,10 @@ const char* LibraryName(ring::Flavor flavor) {
 Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
   const char* library = LibraryName(analysis.trace.processes[incident.agreeing.front()].flavor);
-  finding.title = fmt::format(
-      "{} {} in {} for a request that {} cancelled, and {} does not return from it",
-      RanksPhrase(finding.waiting), Verb(finding.waiting, "waits", "wait"),
-      OperationName(finding.operation), finding.waiting.size() == 1 ? "it" : "they", library);
+  finding.title =
+      fmt::format("{} in {} for a request that {} cancelled, and {} does not return from it",
+                  RanksPhrase(finding.waiting, "waits", "wait"), OperationName(finding.operation),
+                  finding.waiting.size() == 1 ? "it" : "they", library);
   finding.why =
       "after MPI_Cancel the wait is local: it returns whatever other ranks do (MPI 4.0, 3.8.4)";
   finding.fix = fmt::format(
@@ -51,9 +51,9 @@ std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Inc
     finding.notes.emplace_back(
         "other work on the streams is not recorded: a long kernel in front of it looks the same");
   }
-  finding.title = fmt::format("every member arrived at {}, and {} {} not returned from it",
+  finding.title = fmt::format("every member arrived at {}, and {} not returned from it",
                               NumberedCall(analysis, incident, finding.operation),
-                              RanksPhrase(finding.waiting), Verb(finding.waiting, "has", "have"));
+                              RanksPhrase(finding.waiting, "has", "have"));
   const std::vector<uint32_t> without_counts = WithoutCounts(analysis, incident);
   if (!without_counts.empty()) {
     finding.why = fmt::format("the recorded arguments match; the counts of {} are not recorded",

@@ -57,4 +57,8 @@ std::string KindText(const Finding& finding) {
   return text.append(" (").append(CertaintyName(finding.kind_certainty)).append(")");
 }
 
+std::string FixText(const Finding& finding) {
+  return finding.fix.empty() ? std::string(KindFix(finding.kind)) : finding.fix;
+}
+
 }  // namespace rollcall

@@ -154,6 +154,9 @@ std::string HostsText(const std::vector<HostRanks>& hosts);
 // "uneven-iterations (likely)": the certainty of the kind, if it differs from that of the hang.
 std::string KindText(const Finding& finding);
 
+// The finding's own advice, or that of its kind.
+std::string FixText(const Finding& finding);
+
 // With --data: the buffers of collectives, of all ranks.
 struct DataCoverage {
   uint64_t read = 0;

@@ -64,9 +64,8 @@ void AddCaller(const Analysis& analysis, const Incident& incident, Finding* find
     const std::string operation = OperationName(analysis.Op(*call));
     const std::vector<uint32_t>& side = deviates ? incident.deviating : incident.agreeing;
     finding->notes.push_back(fmt::format(
-        "{} {} {} from {}, {}", RanksPhrase(analysis.RanksOf(side)),
-        Verb(analysis.RanksOf(side), "calls", "call"), operation, FunctionText(caller->frame),
-        fmt::format(fmt::runtime(text.what), caller->ends)));
+        "{} {} from {}, {}", RanksPhrase(analysis.RanksOf(side), "calls", "call"), operation,
+        FunctionText(caller->frame), fmt::format(fmt::runtime(text.what), caller->ends)));
     if (!incident.exit || incident.exit->how != PathExit::How::kException ||
         caller->kind == Caller::Kind::kFinalizer) {
       finding->fix = fmt::format(fmt::runtime(text.fix), operation);

@@ -125,9 +125,9 @@ void AddDataCoverage(const Trace& trace, Report* report) {
     if ((why & static_cast<uint32_t>(reason.bit)) != 0) reasons.push_back(reason.text);
   }
   Normalize(&ranks);
-  report->notes.push_back(fmt::format("{} buffer{} of {} not read{}{}", all.unread,
-                                      all.unread == 1 ? "" : "s", RanksPhrase(ranks),
-                                      reasons.empty() ? "" : ": ", fmt::join(reasons, "; ")));
+  report->notes.push_back(fmt::format("{} of {} not read{}{}", CountText(all.unread, "buffer"),
+                                      RanksPhrase(ranks), reasons.empty() ? "" : ": ",
+                                      fmt::join(reasons, "; ")));
 }
 
 std::string DifferenceText(const Incident& incident) {
@@ -150,7 +150,7 @@ std::string DifferenceText(const Incident& incident) {
   }
   text += fmt::format(" (bits {:#x}", difference.flipped);
   if (difference.has_ulps) {
-    text += fmt::format("; {} ulp{}", difference.ulps, difference.ulps == 1 ? "" : "s");
+    text += fmt::format("; {}", CountText(difference.ulps, "ulp"));
   }
   return text + ")";
 }

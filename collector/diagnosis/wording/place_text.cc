@@ -45,7 +45,7 @@ std::string WaitingText(const Analysis& analysis, bool (*counts)(const PlaceGrou
     waiting.insert(waiting.end(), group.members.begin(), group.members.end());
   }
   const std::vector<int32_t> ranks = analysis.RanksOf(waiting);
-  return fmt::format("{} {} in {}", RanksPhrase(ranks), Verb(ranks, "waits", "wait"), call);
+  return fmt::format("{} in {}", RanksPhrase(ranks, "waits", "wait"), call);
 }
 
 Site::Role RoleOf(const Analysis& analysis, const Incident& incident, uint32_t process,
@@ -75,8 +75,8 @@ void NoteMoving(const Analysis& analysis, Report* report) {
     report->notes.push_back(fmt::format("{} moved between the two samples", RanksPhrase(moving)));
     return;
   }
-  report->notes.push_back(fmt::format("{}; {} {}", WaitingPlacesText(analysis), RanksPhrase(moving),
-                                      Verb(moving, "moves", "move")));
+  report->notes.push_back(
+      fmt::format("{}; {}", WaitingPlacesText(analysis), RanksPhrase(moving, "moves", "move")));
   for (size_t i = 0; i < std::min(kMaxShown, places.moving.size()); ++i) {
     const uint32_t p = places.moving[i];
     const Place& place = analysis.PlaceOf(p);
@@ -126,7 +126,7 @@ std::string FinalizingText(const Analysis& analysis) {
   }
   const std::vector<int32_t> ranks = analysis.RanksOf(left);
   return fmt::format(
-      "{} {} in MPI_Finalize, and {}", RanksPhrase(ranks), Verb(ranks, "is", "are"),
+      "{} in MPI_Finalize, and {}", RanksPhrase(ranks, "is", "are"),
       WaitingText(analysis, [](const PlaceGroup& group) { return !group.Finalizes(); }));
 }
 
@@ -207,10 +207,9 @@ void AddPlaceNotes(const Analysis& analysis, Report* report) {
   std::copy_if(places.outside.begin(), places.outside.end(), std::back_inserter(stopped),
                [&](uint32_t p) { return analysis.PlaceOf(p).stopped; });
   const std::vector<int32_t> ranks = analysis.RanksOf(stopped);
-  report->notes.push_back(ranks.empty()
-                              ? "no rank waits for another rank in a known call"
-                              : fmt::format("{} {} stopped, by a signal or a debugger",
-                                            RanksPhrase(ranks), Verb(ranks, "is", "are")));
+  report->notes.push_back(ranks.empty() ? "no rank waits for another rank in a known call"
+                                        : fmt::format("{} stopped, by a signal or a debugger",
+                                                      RanksPhrase(ranks, "is", "are")));
 }
 
 }  // namespace rollcall

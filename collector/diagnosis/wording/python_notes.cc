@@ -83,8 +83,8 @@ void AddPythonStateNotes(const Trace& trace, Report* report) {
   }
   if (!unreadable.empty()) {
     Normalize(&unreadable);
-    report->notes.push_back(fmt::format("{} Python stack{} of {} could not be read", stacks,
-                                        stacks == 1 ? "" : "s", RanksPhrase(unreadable)));
+    report->notes.push_back(fmt::format(
+        "{} of {} could not be read", CountText(stacks, "Python stack"), RanksPhrase(unreadable)));
   }
   for (auto& [key, those] : ranks) {
     Normalize(&those);

@@ -5,23 +5,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/import/flight_recorder/json_reader.h"
 #include "collector/import/flight_recorder/pickle_reader.h"
+#include "proto/mix.h"
 
 namespace rollcall::flight_recorder {
 namespace {
 
 using Type = Value::Type;
-
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-  return hash ^ hash >> 29;
-}
 
 class DumpBuilder : public DumpSink {
  public:
@@ -216,7 +212,7 @@ class DumpBuilder : public DumpSink {
     uint64_t hash = stack.size();
     for (const Value frame : stack) {
       path_.push_back(FrameOf(values, frame));
-      hash = Mix(hash, path_.back());
+      hash = Mix64(hash, path_.back());
     }
     const auto [entry, added] =
         path_index_.try_emplace(hash, static_cast<uint32_t>(dump_.paths.size()));
@@ -247,7 +243,7 @@ class DumpBuilder : public DumpSink {
         if (line > 0 && line <= INT32_MAX) frame.line = static_cast<int>(line);
       });
     }
-    uint64_t hash = Mix(Mix(frame.function, frame.file), static_cast<uint64_t>(frame.line));
+    uint64_t hash = Mix64(Mix64(frame.function, frame.file), static_cast<uint64_t>(frame.line));
     while (true) {  // until a hash is unused
       const auto [entry, added] =
           frame_index_.try_emplace(hash, static_cast<uint32_t>(dump_.frames.size()));
@@ -260,7 +256,7 @@ class DumpBuilder : public DumpSink {
           known.line == frame.line) {
         return entry->second;
       }
-      hash = Mix(hash, 1);
+      hash = Mix64(hash, 1);
     }
   }
 
@@ -323,10 +319,7 @@ class DumpBuilder : public DumpSink {
   // In JSON a number may be written as a string.
   static int64_t Counter(const Values& values, Value value) {
     if (value.type != Type::kString) return Values::IntegerOr(value, -1);
-    const std::string_view text = values.strings.Get(value.index);
-    int64_t number = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() ? number : -1;
+    return ParseNumber<int64_t>(values.strings.Get(value.index)).value_or(-1);
   }
 
   Dump& dump_;

@@ -42,16 +42,13 @@ void DumpFiles::AddRead(const std::string& name, Dump dump) {
 
 Dump DumpFiles::Read(const File& file) {
   Dump dump;
-  FileStamp stamp;
-  std::string error;
-  const UniqueFd fd = OpenRegularFile(file.path, kMaxDumpBytes, &stamp, &error);
-  if (fd) {
-    FileSource source(fd.get());
+  if (const auto opened = OpenRegularFile(file.path, kMaxDumpBytes)) {
+    FileSource source(opened->fd.get());
     dump = ReadDump(source, file.path, file.format);
     // The time of the dump, unless the file was copied without its time.
-    dump.taken_at_ns = stamp.modified_ns;
+    dump.taken_at_ns = opened->stamp.modified_ns;
   } else {
-    dump.problems.push_back({ProblemCode::kUnreadable, error, file.path});
+    dump.problems.push_back({ProblemCode::kUnreadable, opened.error(), file.path});
   }
   dump.rank = file.name.rank;
   dump.directory = file.directory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/import/flight_recorder/operation_name.h"
 
-#include <charconv>
+#include "collector/base/text.h"
 
 namespace rollcall::flight_recorder {
 
@@ -17,11 +17,10 @@ OperationName ParseOperationName(std::string_view name) {
     const size_t arrow = peers.find(name == "send" ? "->" : "<-");
     if (arrow == std::string_view::npos) return result;
     const std::string_view peer = peers.substr(arrow + 2);
-    int32_t rank = -1;
+    const int32_t rank = ParseNumber<int32_t>(peer).value_or(-1);
     if (peer == "?") {
       result.peer = ring::kAnySource;
-    } else if (std::from_chars(peer.data(), peer.data() + peer.size(), rank).ec == std::errc() &&
-               rank >= 0) {
+    } else if (rank >= 0) {
       result.peer = rank;
     }
     return result;

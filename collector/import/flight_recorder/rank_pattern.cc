@@ -2,32 +2,27 @@
 #include "collector/import/flight_recorder/rank_pattern.h"
 
 #include <algorithm>
-#include <charconv>
 #include <regex>
+
+#include "collector/base/text.h"
 
 namespace rollcall::flight_recorder {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-int32_t ToRank(std::string_view digits) {
-  int32_t rank = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  return error == std::errc() && end == digits.data() + digits.size() ? rank : -1;
-}
+int32_t ToRank(std::string_view digits) { return ParseNumber<int32_t>(digits).value_or(-1); }
 
 }  // namespace
 
-std::optional<RankPattern> RankPattern::Parse(const std::string& pattern, std::string* error) {
+Result<RankPattern> RankPattern::Parse(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);
     if (compiled.mark_count() != 1) {
-      *error = "the pattern needs one group, in parentheses, around the rank";
-      return std::nullopt;
+      return Error{"the pattern needs one group, in parentheses, around the rank"};
     }
   } catch (const std::regex_error& problem) {
-    *error = problem.what();
-    return std::nullopt;
+    return Error{problem.what()};
   }
   RankPattern result;
   result.pattern_ = pattern;

@@ -4,9 +4,10 @@
 #define ROLLCALL_COLLECTOR_IMPORT_FLIGHT_RECORDER_RANK_PATTERN_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "collector/base/result.h"
 
 namespace rollcall::flight_recorder {
 
@@ -22,8 +23,8 @@ class RankPattern {
   // "_dump_12.json".
   RankPattern() = default;
   // A regular expression (ECMAScript) with one group, the rank, that is searched for in the file
-  // name. Empty, with the reason in `error`, if it is invalid.
-  static std::optional<RankPattern> Parse(const std::string& pattern, std::string* error);
+  // name.
+  static Result<RankPattern> Parse(const std::string& pattern);
 
   NamedRank Find(std::string_view file_name) const;
 

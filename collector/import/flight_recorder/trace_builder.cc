@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "collector/base/find.h"
 #include "collector/base/text.h"
 #include "collector/import/flight_recorder/operation_name.h"
 #include "collector/import/trace_builder.h"
@@ -35,13 +35,6 @@ uint64_t BytesOf(std::string_view dtype) {
   return dtype.starts_with("Float8") ? 1 : 0;
 }
 
-std::optional<int64_t> AsNumber(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 bool IsDefault(const Dump& dump, const Group& group) {
   if (group.desc != kNoIndex && dump.strings.Get(group.desc) == "default_pg") return true;
   return dump.strings.Get(group.name) == "0";
@@ -50,9 +43,9 @@ bool IsDefault(const Dump& dump, const Group& group) {
 // The sizes of an all_to_all can be compared from version 2.4 on.
 bool HasAllToAllSizes(std::string_view version) {
   const size_t dot = version.find('.');
-  const std::optional<int64_t> major = AsNumber(version.substr(0, dot));
+  const std::optional<int64_t> major = ParseNumber<int64_t>(version.substr(0, dot));
   if (!major || dot == std::string_view::npos) return false;
-  const std::optional<int64_t> minor = AsNumber(version.substr(dot + 1));
+  const std::optional<int64_t> minor = ParseNumber<int64_t>(version.substr(dot + 1));
   return *major > 2 || (*major == 2 && minor && *minor >= 4);
 }
 
@@ -223,7 +216,7 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
   // The other ids are matched by order.
   std::vector<std::pair<int64_t, uint32_t>> sorted_names;
   for (const Group& group : dump.groups) {
-    const std::optional<int64_t> number = AsNumber(dump.strings.Get(group.name));
+    const std::optional<int64_t> number = ParseNumber<int64_t>(dump.strings.Get(group.name));
     if (number) sorted_names.emplace_back(*number, group.name);
   }
   std::vector<int64_t> sorted_ids;
@@ -240,11 +233,10 @@ void FlightTraceBuilder::AddStatuses(Adding* adding) {
     names.try_emplace(sorted_ids[i], sorted_names[i].second);
   }
   for (const GroupStatus& status : dump.statuses) {
-    const auto name = names.find(status.pg_id);
-    if (name == names.end()) continue;
-    const auto member = adding->members.find(name->second);
-    if (member == adding->members.end()) continue;
-    Counters& counters = counters_[member->second];
+    const uint32_t* name = FindOrNull(names, status.pg_id);
+    const uint32_t* member = name == nullptr ? nullptr : FindOrNull(adding->members, *name);
+    if (member == nullptr) continue;
+    Counters& counters = counters_[*member];
     counters.enqueued = std::max<int64_t>(status.enqueued, 0);
     counters.completed = std::max<int64_t>(status.completed, 0);
   }

@@ -10,18 +10,17 @@ namespace {
 Key FindKey(std::string_view text) {
   static const std::unordered_map<std::string_view, Key> kKeys = {
 #define FLIGHT_RECORDER_KEY(identifier, name) {name, Key::k##identifier},
+#include "collector/base/find.h"
 #include "collector/import/flight_recorder/keys.def"
 #undef FLIGHT_RECORDER_KEY
   };
-  const auto found = kKeys.find(text);
-  return found == kKeys.end() ? Key::kOther : found->second;
+  return FindOr(kKeys, text, Key::kOther);
 }
 
 }  // namespace
 
 uint32_t StringTable::Add(std::string_view text) {
-  const auto found = index_.find(text);
-  if (found != index_.end()) return found->second;
+  if (const uint32_t* known = FindOrNull(index_, text)) return *known;
   const auto index = static_cast<uint32_t>(strings_.size());
   strings_.emplace_back(text);
   keys_.push_back(FindKey(text));

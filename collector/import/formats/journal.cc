@@ -17,9 +17,7 @@ bool IsJournal(const InputFile& file, ByteSource& bytes) {
   std::string text(4096, '\0');
   text.resize(bytes.Read(0, text.data(), text.size()));
   if (!text.starts_with('{')) return false;
-  std::string error;
-  return text.starts_with("{\"v\":") ||
-         ParseJournalLine(text.substr(0, text.find('\n')), &error).has_value();
+  return text.starts_with("{\"v\":") || ParseJournalLine(text.substr(0, text.find('\n')));
 }
 
 AddContent ReadJournalFile(const InputFile& file, ByteSource& bytes) {

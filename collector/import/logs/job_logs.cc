@@ -32,11 +32,9 @@ constexpr const char* kTooMany = "too many files; not all of them were read";
 template <typename Visit>
 std::string ForEachFile(const std::string& path, const Visit& visit) {
   const auto open = [&visit](const std::string& file) {
-    FileStamp stamp;
-    std::string error;
-    const UniqueFd fd = OpenRegularFile(file, kMaxInputBytes, &stamp, &error);
-    if (fd) visit(file, stamp, fd.get());
-    return error;
+    const auto opened = OpenRegularFile(file, kMaxInputBytes);
+    if (opened) visit(file, opened->stamp, opened->fd.get());
+    return opened.error();
   };
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return open(path);
@@ -123,15 +121,14 @@ void JobLogs::Refresh() {
   facts_.emplace();
   LogPatterns patterns;
   for (const auto& [file, part] : parts_) {
-    FileStamp stamp;
-    std::string error;
-    const UniqueFd fd = OpenRegularFile(file, kMaxInputBytes, &stamp, &error);
-    if (!fd) continue;
+    const auto opened = OpenRegularFile(file, kMaxInputBytes);
+    if (!opened) continue;
+    const int fd = opened->fd.get();
     const fs::path path(file);
     std::optional<uint64_t> lines_before;  // counting is as expensive as reading
-    if (part.begin <= max_bytes_) lines_before = LinesBefore(fd.get(), part.begin);
+    if (part.begin <= max_bytes_) lines_before = LinesBefore(fd, part.begin);
     facts_->BeginFile(file, path.parent_path().string(), path.filename().string(), lines_before);
-    FileSource source(fd.get(), part.begin, part.stamp.size);
+    FileSource source(fd, part.begin, part.stamp.size);
     if (!IsLog(source, /*any_text=*/true)) continue;
     ReadLog(source, &patterns, [this](const LogFact& fact) { facts_->Add(fact); });
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/find.h"
 #include "collector/import/interner.h"
 #include "collector/import/logs/log_parts.h"
 
@@ -83,8 +84,8 @@ void AddToRecords(const LogJob& job, const FoundRanks& found, Trace* trace) {
   for (const uint32_t p : trace->worlds[0].processes) {
     if (p == kNoIndex) continue;
     const Process& process = trace->processes[p];
-    const auto writer = found.ranks.find(process.rank);
-    if (writer != found.ranks.end()) AddWriter(job, writer->second, p, trace, &interner);
+    const auto* writer = FindOrNull(found.ranks, process.rank);
+    if (writer != nullptr) AddWriter(job, *writer, p, trace, &interner);
     if (!process.exception && LeftInFailure(*trace, process)) unexplained.push_back(p);
   }
   // A traceback without a rank is that of the one rank that left in failure.

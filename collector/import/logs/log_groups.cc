@@ -77,14 +77,14 @@ bool IsOutOfStep(LogParts* parts, const std::string& name,
   if (waiting.begin()->first == most && !few_wait) return false;
   std::string text;
   if (few_wait) {
-    text = fmt::format("{} {} in #{}, which {} {} not called", RanksPhrase(waiting[most]),
-                       Verb(waiting[most], "waits", "wait"), most, RanksPhrase(lagging),
-                       Verb(lagging, "has", "have"));
+    text =
+        fmt::format("{} in #{}, which {} not called", RanksPhrase(waiting[most], "waits", "wait"),
+                    most, RanksPhrase(lagging, "has", "have"));
     waiting.clear();
   }
   for (const auto& [number, ranks] : waiting) {
-    text += fmt::format("{}{} {} in #{}", text.empty() ? "" : ", ", RanksPhrase(ranks),
-                        Verb(ranks, "waits", "wait"), number);
+    text += fmt::format("{}{} in #{}", text.empty() ? "" : ", ",
+                        RanksPhrase(ranks, "waits", "wait"), number);
   }
   parts->AddStatement(members.front().process,
                       fmt::format("the ranks of {} are out of step: {}", name, text));
@@ -99,8 +99,8 @@ void AddUnknownGroup(LogParts* parts, const std::string& name,
   const Wait& wait = members.front().position->waits.begin()->second;
   parts->AddStatement(
       members.front().process,
-      fmt::format("{} {} in {} #{} of group {}; the log does not say which other ranks are in it",
-                  RanksPhrase(ranks), Verb(ranks, "waits", "wait"),
+      fmt::format("{} in {} #{} of group {}; the log does not say which other ranks are in it",
+                  RanksPhrase(ranks, "waits", "wait"),
                   wait.operation.empty() ? "operation" : wait.operation, wait.number, name));
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <ctime>
 #include <deque>
@@ -27,16 +26,12 @@ constexpr size_t kMaxBefore = 2000;
 constexpr int64_t kMaxNumber = int64_t{1} << 53;
 
 int64_t Number(std::string_view text, int base = 10) {
-  int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && number <= kMaxNumber ? number : -1;
+  const int64_t number = ParseNumber<int64_t>(text, base).value_or(-1);
+  return number <= kMaxNumber ? number : -1;
 }
 
 int32_t Small(std::string_view text, int32_t otherwise = -1) {
-  int32_t number = otherwise;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : otherwise;
+  return ParseNumber<int32_t>(text).value_or(otherwise);
 }
 
 // "10, 20"
@@ -212,11 +207,7 @@ class Expression {
 
 std::vector<std::string_view> Split(std::string_view keys) {
   std::vector<std::string_view> list;
-  while (!keys.empty()) {
-    const size_t bar = std::min(keys.find('|'), keys.size());
-    list.emplace_back(keys.substr(0, bar));
-    keys.remove_prefix(std::min(bar + 1, keys.size()));
-  }
+  while (!keys.empty()) list.push_back(TakeUntil('|', &keys));
   return list;
 }
 

@@ -20,13 +20,13 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "collector/base/clock.h"
 #include "collector/base/file.h"
 #include "collector/base/process_table.h"
+#include "collector/base/result.h"
 #include "collector/collect/evidence.h"
 #include "collector/import/journal.h"
 #include "collector/import/ring_reader.h"
@@ -70,9 +70,9 @@ class Sleeper {
 class AgentTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string problem;
-    run_ = RunRoot::CreateAt(directory_.path() + "/run", &problem);
-    ASSERT_TRUE(run_.valid()) << problem;
+    Result<RunDirectory> run = RunRoot::CreateAt(directory_.path() + "/run");
+    ASSERT_TRUE(run) << run.error();
+    run_ = std::move(*run);
     MakeAgent(AgentOptions().parent_report_timeout_ns);
   }
 
@@ -213,9 +213,8 @@ TEST_F(AgentTest, ProcessesOfInvisiblePidNamespacesCountAsAlive) {
   }
   EXPECT_THAT(problems, ElementsAre(HasSubstr("pid namespace")));
 
-  std::string error;
-  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
-  ASSERT_TRUE(journal) << error;
+  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile);
+  ASSERT_TRUE(journal) << journal.error();
   journal->Append(journal::ProcessEnded{{LastDigest(1)->id(), "here", 1, 1},
                                         {.how = ProcessEnd::How::kExited, .status = 5}});
   ASSERT_TRUE(RunUntil([&] { return LastDigest(1)->ended(); }));
@@ -280,10 +279,9 @@ TEST_F(AgentTest, RequestsTheTimeAndJournalsTheDifference) {
     }
     return questions == 4;
   }));
-  std::string error;
   const std::string text = JournalText();
-  const auto event = ParseJournalLine(text.substr(0, text.find('\n')), &error);
-  ASSERT_TRUE(event.has_value() && std::holds_alternative<journal::Clock>(*event)) << text;
+  const auto event = ParseJournalLine(text.substr(0, text.find('\n')));
+  ASSERT_TRUE(event && std::holds_alternative<journal::Clock>(*event)) << text;
   const auto& clock = std::get<journal::Clock>(*event);
   EXPECT_EQ(clock.host, "here");
   EXPECT_LE(std::abs(clock.clock.offset_ns + kHourNs), clock.clock.error_ns);
@@ -378,9 +376,8 @@ TEST_F(AgentTest, ReportOfTheParentHasPriority) {
   const auto pid = static_cast<uint32_t>(sleeper.pid());
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
-  std::string error;
-  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
-  ASSERT_TRUE(journal.has_value()) << error;
+  auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile);
+  ASSERT_TRUE(journal) << journal.error();
   ProcessEnd end;
   end.how = ProcessEnd::How::kExited;
   end.status = 3;
@@ -458,10 +455,8 @@ TEST_F(AgentTest, CrashReportedByTheParentAfterAnInterruptionIsAttributedToTheLa
   const auto ring = MakeRing(sleeper.pid(), 0, 1);
   ASSERT_TRUE(RunUntil([&] { return agent_->alive() == 1; }));
   agent_->NoteInterrupted(/*by_rollcall=*/true, Now(CLOCK_MONOTONIC));
-  std::string error;
-  std::optional<JournalWriter> parent =
-      JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
-  ASSERT_TRUE(parent.has_value()) << error;
+  Result<JournalWriter> parent = JournalWriter::Open(run_.path() + "/" + kJournalFile);
+  ASSERT_TRUE(parent) << parent.error();
   parent->Append(journal::ProcessEnded{
       .process = {.host = "here", .pid = static_cast<uint32_t>(sleeper.pid())},
       .end = {.how = ProcessEnd::How::kSignaled, .status = SIGABRT, .at_ns = Now(CLOCK_REALTIME)}});
@@ -682,9 +677,8 @@ class AdoptedRingTest : public AgentTest {
     ring_ = std::make_unique<FakeRing>("", rank_.pid(), ProcessStartTicks(rank_.pid()), 0, 1, file);
     at_ = mmap(nullptr, FakeRing::kEnd, PROT_READ, MAP_SHARED, ring_->fd(), 0);
     ASSERT_NE(at_, MAP_FAILED);
-    std::string error;
-    auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile, &error);
-    ASSERT_TRUE(journal) << error;
+    auto journal = JournalWriter::Open(run_.path() + "/" + kJournalFile);
+    ASSERT_TRUE(journal) << journal.error();
     journal->Append(journal::ProcessSeen{.process = {}, .ring_name = kName, .at_ns = 1});
     MakeAgent(AgentOptions().parent_report_timeout_ns);
   }

@@ -233,9 +233,8 @@ class ParentOverGrpcTest : public AggregatorOverGrpcTest {
   };
 
   ParentOverGrpcTest() {
-    std::string problem;
-    server_ = service::Serve("127.0.0.1:0", kToken, &handler_, &problem);
-    EXPECT_NE(server_, nullptr) << problem;
+    server_ = service::Serve("127.0.0.1:0", kToken, &handler_).value_or(nullptr);
+    EXPECT_NE(server_, nullptr);
     agent_ = agent::ConnectToCollector("127.0.0.1:" + std::to_string(server_->port()), kToken);
   }
   void SendParent(const std::string& address) {

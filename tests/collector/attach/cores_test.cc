@@ -37,12 +37,7 @@ class FindCoresTest : public ::testing::Test {
                 {"HOME=/root", "OMPI_COMM_WORLD_RANK=" + std::to_string(rank),
                  "OMPI_COMM_WORLD_SIZE=" + std::to_string(size), "PMIX_NAMESPACE=" + job});
   }
-  FoundCores Find() const {
-    std::string error;
-    FoundCores found = FindCores(directory_.path(), &error);
-    EXPECT_EQ(error, "");
-    return found;
-  }
+  FoundCores Find() const { return FindCores(directory_.path()); }
 
   const TemporaryDirectory directory_;
 };
@@ -106,9 +101,9 @@ TEST_F(FindCoresTest, ReportsFilesThatAreLeftOut) {
 }
 
 TEST_F(FindCoresTest, MissingDirectoryIsAnError) {
-  std::string error;
-  EXPECT_THAT(FindCores(directory_.Path("nothing"), &error).jobs, IsEmpty());
-  EXPECT_THAT(error, HasSubstr("No such file"));
+  const FoundCores found = FindCores(directory_.Path("nothing"));
+  EXPECT_THAT(found.jobs, IsEmpty());
+  EXPECT_THAT(found.problems, ElementsAre(HasSubstr("No such file")));
 }
 
 // No module can be verified here, so no stack is unwound past its first frame; the rank is still

@@ -91,29 +91,22 @@ TEST(Baseline, ReportsInvalidEntriesWithTheirLines) {
 }
 
 TEST(FailOn, ParsesKindsErrorsAllAndNone) {
-  std::set<VerdictKind> kinds;
-  std::string problem;
-  ASSERT_TRUE(ParseFailOn("desync,request-leak", &kinds, &problem));
-  EXPECT_THAT(kinds, ElementsAre(VerdictKind::kDesync, VerdictKind::kRequestLeak));
-  ASSERT_TRUE(ParseFailOn("errors", &kinds, &problem));
-  EXPECT_TRUE(kinds.contains(VerdictKind::kRankDied));
-  EXPECT_FALSE(kinds.contains(VerdictKind::kRequestLeak));
-  ASSERT_TRUE(ParseFailOn("errors,request-leak", &kinds, &problem));
-  EXPECT_TRUE(kinds.contains(VerdictKind::kRequestLeak));
-  ASSERT_TRUE(ParseFailOn("all", &kinds, &problem));
-  EXPECT_EQ(kinds.size(), kKinds.size());
-  ASSERT_TRUE(ParseFailOn("none", &kinds, &problem));
-  EXPECT_THAT(kinds, IsEmpty());
+  EXPECT_THAT(*ParseFailOn("desync,request-leak"),
+              ElementsAre(VerdictKind::kDesync, VerdictKind::kRequestLeak));
+  EXPECT_TRUE(ParseFailOn("errors")->contains(VerdictKind::kRankDied));
+  EXPECT_FALSE(ParseFailOn("errors")->contains(VerdictKind::kRequestLeak));
+  EXPECT_TRUE(ParseFailOn("errors,request-leak")->contains(VerdictKind::kRequestLeak));
+  EXPECT_EQ(ParseFailOn("all")->size(), kKinds.size());
+  EXPECT_THAT(*ParseFailOn("none"), IsEmpty());
   for (const char* wrong : {"", "desync,", "desnyc", "all,none", "desync, straggler"}) {
-    EXPECT_FALSE(ParseFailOn(wrong, &kinds, &problem)) << wrong;
+    EXPECT_FALSE(ParseFailOn(wrong)) << wrong;
   }
 }
 
 class JudgeTest : public testing::Test {
  protected:
   JudgeTest() {
-    std::string problem;
-    ParseFailOn("errors", &policy_.fail_on, &problem);
+    policy_.fail_on = *ParseFailOn("errors");
     report_.findings.push_back(Deadlock());
   }
   Weight Only() {

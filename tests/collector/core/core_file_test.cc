@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "collector/base/result.h"
 #include "collector/core/core_process.h"
 #include "tests/collector/core/core_builder.h"
 
@@ -29,22 +30,21 @@ CoreBuilder SmallProcess() {
   return core;
 }
 
-std::optional<CoreFile> ReadBytes(const std::vector<uint8_t>& bytes, std::string* error) {
+Result<CoreFile> ReadBytes(const std::vector<uint8_t>& bytes) {
   MemorySource source(bytes);
-  return ReadCoreFile(source, error);
+  return ReadCoreFile(source);
 }
 
 CoreFile ReadSound(CoreBuilder core) {
-  std::string error;
-  std::optional<CoreFile> file = ReadBytes(core.Build(), &error);
-  EXPECT_TRUE(file.has_value()) << error;
-  return file.value_or(CoreFile{});
+  Result<CoreFile> file = ReadBytes(core.Build());
+  EXPECT_TRUE(file) << file.error();
+  return std::move(file).value_or({});
 }
 
 std::string ErrorOf(const std::vector<uint8_t>& bytes) {
-  std::string error;
-  EXPECT_FALSE(ReadBytes(bytes, &error).has_value());
-  return error;
+  const Result<CoreFile> file = ReadBytes(bytes);
+  EXPECT_FALSE(file);
+  return file.error();
 }
 
 TEST(CoreFileTest, ReadsThreadsSignalFilesAndMemory) {
@@ -104,8 +104,7 @@ TEST(CoreFileTest, ReadsTruncatedCoreAsFarAsPossible) {
   size_t read = 0;
   for (size_t size = 0; size < whole.size(); ++size) {
     const std::vector<uint8_t> cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
-    std::string error;
-    const std::optional<CoreFile> core = ReadBytes(cut, &error);
+    const Result<CoreFile> core = ReadBytes(cut);
     if (!core) continue;
     ++read;
     EXPECT_FALSE(core->problems.empty()) << size;
@@ -119,9 +118,8 @@ TEST(CoreFileTest, ReadsTruncatedCoreAsFarAsPossible) {
 TEST(CoreFileTest, ReportsTruncation) {
   std::vector<uint8_t> bytes = SmallProcess().Build();
   bytes.resize(bytes.size() - 5);
-  std::string error;
-  const std::optional<CoreFile> core = ReadBytes(bytes, &error);
-  ASSERT_TRUE(core.has_value()) << error;
+  const Result<CoreFile> core = ReadBytes(bytes);
+  ASSERT_TRUE(core) << core.error();
   EXPECT_THAT(core->problems, ElementsAre(HasSubstr("it is truncated: 5 bytes")));
 }
 
@@ -133,10 +131,9 @@ TEST(CoreFileTest, BoundsHostileSizes) {
   core.Thread(102, 1, 1);
   const uint64_t files[] = {uint64_t{1} << 61, 4096, 1, 2, 3};
   core.Note(NT_FILE, files, sizeof(files));
-  std::string error;
   std::vector<uint8_t> bytes = core.Build();
-  const std::optional<CoreFile> file = ReadBytes(bytes, &error);
-  ASSERT_TRUE(file.has_value()) << error;
+  const Result<CoreFile> file = ReadBytes(bytes);
+  ASSERT_TRUE(file) << file.error();
   EXPECT_EQ(file->threads.size(), 3u);
   EXPECT_EQ(file->segments.size(), 2u);
   EXPECT_THAT(file->problems,
@@ -144,7 +141,7 @@ TEST(CoreFileTest, BoundsHostileSizes) {
   // More segments than the file has room for, and a note that claims four gigabytes.
   bytes[offsetof(Elf64_Ehdr, e_phnum)] = 0xfe;
   bytes[offsetof(Elf64_Ehdr, e_phnum) + 1] = 0xff;
-  ReadBytes(bytes, &error);
+  static_cast<void>(ReadBytes(bytes));
   bytes = core.Build();
   const size_t notes = sizeof(Elf64_Ehdr) + 6 * sizeof(Elf64_Phdr);
   std::memset(bytes.data() + notes + offsetof(Elf64_Nhdr, n_descsz), 0xff, 4);

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collector/base/result.h"
 #include "collector/core/core_unwinder.h"
 #include "collector/live/live_stack.h"
 #include "tests/collector/core/core_builder.h"
@@ -50,14 +51,13 @@ TEST(CoreMemoryTest, ReadsFromTheFileWhatWasNotDumped) {
       .Memory(0x13000, "next");
   const std::vector<uint8_t> bytes = builder.Build();
   MemorySource source(bytes);
-  std::string error;
-  const std::optional<CoreFile> core = ReadCoreFile(source, &error);
-  ASSERT_TRUE(core.has_value()) << error;
+  const Result<CoreFile> core = ReadCoreFile(source);
+  ASSERT_TRUE(core) << core.error();
   CoreMemory memory(&source, &*core);
   EXPECT_EQ(BytesAt(memory, 0x10000, 8), "dump") << "the file is not known to be the same";
-  FileStamp stamp;
-  ASSERT_TRUE(OpenRegularFile(path, 1 << 20, &stamp, &error)) << error;
-  memory.AddFile(path, stamp);
+  const Result<RegularFile> opened = OpenRegularFile(path, 1 << 20);
+  ASSERT_TRUE(opened) << opened.error();
+  memory.AddFile(path, opened->stamp);
   EXPECT_EQ(BytesAt(memory, 0x10000, 8), "dumpaaaa");
   EXPECT_EQ(BytesAt(memory, 0x10fff, 2), "ab");
   EXPECT_EQ(BytesAt(memory, 0x12000, 20), "cccccccccc") << "the file has no more";
@@ -65,7 +65,7 @@ TEST(CoreMemoryTest, ReadsFromTheFileWhatWasNotDumped) {
   EXPECT_EQ(BytesAt(memory, 0x9000, 1), "");
 
   CoreMemory later(&source, &*core);
-  later.AddFile(path, stamp);
+  later.AddFile(path, opened->stamp);
   WriteText(path, "another file by now");
   EXPECT_EQ(BytesAt(later, 0x10000, 8), "dump");
 }
@@ -80,9 +80,8 @@ TEST(CoreProcessTest, DoesNotUseFilesWithoutBuildIds) {
       .Memory(0x10000, "no ELF header", 0x2000, PF_R | PF_X)
       .Memory(0x7000, std::string(64, '\0'));
   WriteCore(directory.Path("core"), builder);
-  std::string error;
-  const auto process = CoreProcess::Open(directory.Path("core"), &error);
-  ASSERT_NE(process, nullptr) << error;
+  const auto process = CoreProcess::Open(directory.Path("core")).value_or(nullptr);
+  ASSERT_NE(process, nullptr);
   EXPECT_THAT(process->unknown_modules(), ::testing::ElementsAre(path));
   const CoreStacks stacks = UnwindCore(*process);
   EXPECT_EQ(stacks.error, "");
@@ -95,8 +94,7 @@ TEST(CoreProcessTest, DoesNotUseFilesWithoutBuildIds) {
 std::unique_ptr<CoreProcess> TinyCore(const TemporaryDirectory& directory) {
   CoreBuilder builder;
   WriteCore(directory.Path("core"), builder.Thread(7, 0x10010, 0x7000).Memory(0x7000, "stack"));
-  std::string error;
-  return CoreProcess::Open(directory.Path("core"), &error);
+  return CoreProcess::Open(directory.Path("core")).value_or(nullptr);
 }
 
 TEST(CoreUnwinderTest, SurvivesACrashOfTheLibrary) {
@@ -155,9 +153,8 @@ TEST(CoreProcessTest, AgreesWithTheLiveProcess) {
   options.deadline = options.stop_deadline = std::chrono::seconds(20);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   do {
-    std::string error;
-    const auto state = ReadProcessState(proc, pid, 0, &error);
-    ASSERT_TRUE(state.has_value()) << error;
+    const auto state = ReadProcessState(proc, pid, 0);
+    ASSERT_TRUE(state) << state.error();
     const std::optional<BlockedCall>& call = state->threads.at(0).blocked_call;
     if (!call || call->number != SYS_read) continue;
     live = CaptureLiveStacks(proc, pid, options);
@@ -170,9 +167,8 @@ TEST(CoreProcessTest, AgreesWithTheLiveProcess) {
   ASSERT_TRUE(WIFSIGNALED(status) && WCOREDUMP(status)) << status;
 
   const std::filesystem::directory_iterator files(directory.path());
-  std::string error;
-  const auto process = CoreProcess::Open(files->path(), &error);
-  ASSERT_NE(process, nullptr) << error;
+  const auto process = CoreProcess::Open(files->path()).value_or(nullptr);
+  ASSERT_NE(process, nullptr);
   EXPECT_EQ(process->core().pid, pid);
   EXPECT_EQ(process->core().parent, getpid());
   EXPECT_EQ(process->core().name, "sh");

@@ -41,8 +41,7 @@ class Checked {
  public:
   explicit Checked(const std::string& text) {
     Policy policy;
-    std::string problem;
-    EXPECT_TRUE(ParseFailOn("errors", &policy.fail_on, &problem));
+    policy.fail_on = *ParseFailOn("errors");
     std::string rest;
     std::string entries;
     std::istringstream lines(text);

@@ -12,10 +12,9 @@ Page Hello() {
 }
 
 TEST(HttpServerTest, ServesOnlyItsPages) {
-  std::string problem;
-  const auto server = Serve("127.0.0.1:0", {Hello()}, &problem);
-  ASSERT_NE(server, nullptr) << problem;
-  httplib::Client client("127.0.0.1", server->port());
+  const auto server = Serve("127.0.0.1:0", {Hello()});
+  ASSERT_TRUE(server) << server.error();
+  httplib::Client client("127.0.0.1", (*server)->port());
   const auto page = client.Get("/hello");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->body, "hello");
@@ -25,26 +24,21 @@ TEST(HttpServerTest, ServesOnlyItsPages) {
 }
 
 TEST(HttpServerTest, ServesOnIpv6) {
-  std::string problem;
-  const auto server = Serve("[::1]:0", {Hello()}, &problem);
-  if (server == nullptr) GTEST_SKIP() << problem;
-  EXPECT_TRUE(httplib::Client("::1", server->port()).Get("/hello"));
+  const auto server = Serve("[::1]:0", {Hello()});
+  if (!server) GTEST_SKIP() << server.error();
+  EXPECT_TRUE(httplib::Client("::1", (*server)->port()).Get("/hello"));
 }
 
 TEST(HttpServerTest, AddressInUseIsAnError) {
-  std::string problem;
-  const auto first = Serve("127.0.0.1:0", {Hello()}, &problem);
-  ASSERT_NE(first, nullptr) << problem;
-  const std::string address = "127.0.0.1:" + std::to_string(first->port());
-  EXPECT_EQ(Serve(address, {Hello()}, &problem), nullptr);
-  EXPECT_EQ(problem, "cannot listen on " + address);
+  const auto first = Serve("127.0.0.1:0", {Hello()});
+  ASSERT_TRUE(first) << first.error();
+  const std::string address = "127.0.0.1:" + std::to_string((*first)->port());
+  EXPECT_EQ(Serve(address, {Hello()}).error(), "cannot listen on " + address);
 }
 
 TEST(HttpServerTest, AddressWithoutPortIsAnError) {
   for (const char* address : {"", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:70000", "a:b"}) {
-    std::string problem;
-    EXPECT_EQ(Serve(address, {Hello()}, &problem), nullptr) << address;
-    EXPECT_EQ(problem, std::string("'") + address + "' is not HOST:PORT");
+    EXPECT_EQ(Serve(address, {Hello()}).error(), std::string("'") + address + "' is not HOST:PORT");
   }
 }
 

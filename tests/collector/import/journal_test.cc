@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -191,9 +190,8 @@ TEST(Journal, SkipsAHugeLine) {
 
 TEST(Journal, EscapesControlCharactersForTheTerminal) {
   const std::string line = FormatJournalLine(journal::Symbols{"/a\x1b[2J\xff", "ab", 1, {}});
-  std::string error;
-  const auto event = ParseJournalLine(line, &error);
-  ASSERT_TRUE(event.has_value());
+  const auto event = ParseJournalLine(line);
+  ASSERT_TRUE(event);
   EXPECT_EQ(std::get<journal::Symbols>(*event).module_path.find('\x1b'), std::string::npos);
 }
 
@@ -205,9 +203,8 @@ TEST(Journal, WritersDoNotMixTheirLines) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kWriters; ++i) {
     threads.emplace_back([&, i] {
-      std::string error;
-      auto writer = JournalWriter::Open(file, &error);  // each writer has its own descriptor
-      ASSERT_TRUE(writer.has_value()) << error;
+      auto writer = JournalWriter::Open(file);  // each writer has its own descriptor
+      ASSERT_TRUE(writer) << writer.error();
       const std::vector<std::string> command(static_cast<size_t>(1 + 50 * i), "argument");
       for (int k = 0; k < kLines; ++k)
         EXPECT_TRUE(writer->Append(journal::Run{"1", command, "h", k}));
@@ -223,9 +220,8 @@ TEST(Journal, WritersDoNotMixTheirLines) {
 }
 
 TEST(Journal, OpenReportsWhyItFailed) {
-  std::string error;
-  EXPECT_FALSE(JournalWriter::Open("/nonexistent/journal.jsonl", &error).has_value());
-  EXPECT_EQ(error, "/nonexistent/journal.jsonl: No such file or directory");
+  EXPECT_EQ(JournalWriter::Open("/nonexistent/journal.jsonl").error(),
+            "/nonexistent/journal.jsonl: No such file or directory");
 }
 
 // --- applied to a trace --------------------------------------------------------------------------

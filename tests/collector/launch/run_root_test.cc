@@ -12,6 +12,7 @@
 #include <string>
 
 #include "collector/base/process_table.h"
+#include "collector/base/result.h"
 #include "tests/support/fake_ring.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,54 +30,51 @@ class RunRootTest : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
-  std::string problem_;
 };
 
 TEST_F(RunRootTest, MakesPrivateDirectories) {
   const mode_t before = umask(0);
-  const RunDirectory run = RunRoot::Create(Root(), &problem_);
+  const Result<RunDirectory> run = RunRoot::Create(Root());
   umask(before);
-  ASSERT_TRUE(run.valid()) << problem_;
+  ASSERT_TRUE(run) << run.error();
   EXPECT_EQ(ModeOf(Root()), 0700u);
-  EXPECT_EQ(ModeOf(run.path()), 0700u);
-  EXPECT_EQ(ModeOf(run.path() + "/rings"), 0700u);
+  EXPECT_EQ(ModeOf(run->path()), 0700u);
+  EXPECT_EQ(ModeOf(run->path() + "/rings"), 0700u);
 }
 
 TEST_F(RunRootTest, DoesNotFollowLinks) {
   std::filesystem::create_directory(directory_.path() + "/elsewhere");
   std::filesystem::create_symlink("elsewhere", Root());
-  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
-  EXPECT_THAT(problem_, HasSubstr("link"));
+  EXPECT_THAT(RunRoot::Create(Root()).error(), HasSubstr("link"));
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/elsewhere"));
 }
 
 TEST_F(RunRootTest, RefusesARootWithAccessForOthers) {
   mkdir(Root().c_str(), 0700);
   chmod(Root().c_str(), 0755);
-  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
-  EXPECT_THAT(problem_, HasSubstr("0755"));
+  EXPECT_THAT(RunRoot::Create(Root()).error(), HasSubstr("0755"));
 }
 
 TEST_F(RunRootTest, RefusesARootOfAnotherUser) {
   mkdir(Root().c_str(), 0700);
   if (chown(Root().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root";
-  EXPECT_FALSE(RunRoot::Create(Root(), &problem_).valid());
-  EXPECT_THAT(problem_, HasSubstr("belongs to user 65534"));
+  EXPECT_THAT(RunRoot::Create(Root()).error(), HasSubstr("belongs to user 65534"));
 }
 
 TEST_F(RunRootTest, RefusesADirectoryWithOtherThingsInIt) {
   const std::string path = directory_.path() + "/mine";
   mkdir(path.c_str(), 0700);
   std::ofstream(path + "/letter.txt") << "dear";
-  EXPECT_FALSE(RunRoot::CreateAt(path, &problem_).valid());
+  EXPECT_FALSE(RunRoot::CreateAt(path));
   EXPECT_FALSE(RunRoot::Remove(path));
   EXPECT_TRUE(std::filesystem::exists(path + "/letter.txt"));
 }
 
 TEST_F(RunRootTest, DirectoryAcceptsOneAgent) {
-  RunDirectory first = RunRoot::Create(Root(), &problem_);
-  RunDirectory second = RunRoot::Join(first.path(), &problem_);
-  ASSERT_TRUE(second.valid()) << problem_;
+  RunDirectory first = std::move(*RunRoot::Create(Root()));
+  Result<RunDirectory> joined = RunRoot::Join(first.path());
+  ASSERT_TRUE(joined) << joined.error();
+  RunDirectory& second = *joined;
   EXPECT_FALSE(RunRoot::HasAgent(first.path()));
   EXPECT_TRUE(RunRoot::TakeAgentLock(&first));
   EXPECT_FALSE(RunRoot::TakeAgentLock(&second));
@@ -86,10 +84,10 @@ TEST_F(RunRootTest, DirectoryAcceptsOneAgent) {
 }
 
 TEST_F(RunRootTest, CleanKeepsRunsInUseAndTheNewest) {
-  const RunDirectory in_use = RunRoot::Create(Root(), &problem_);
+  const RunDirectory in_use = std::move(*RunRoot::Create(Root()));
   std::string ended[3];
-  for (std::string& path : ended) path = RunRoot::Create(Root(), &problem_).path();
-  const std::string live = RunRoot::Create(Root(), &problem_).path();
+  for (std::string& path : ended) path = RunRoot::Create(Root())->path();
+  const std::string live = RunRoot::Create(Root())->path();
   const agent::FakeRing ring(live + "/rings/a.ring", getpid(), ProcessStartTicks(getpid()), 0, 1);
   EXPECT_EQ(RunRoot::Clean(Root(), 1, INT64_MAX).size(), 2u);
   EXPECT_EQ(RunRoot::Clean(Root(), 0, INT64_MAX).size(), 1u);
@@ -98,7 +96,7 @@ TEST_F(RunRootTest, CleanKeepsRunsInUseAndTheNewest) {
 }
 
 TEST_F(RunRootTest, CleanKeepsRunsWhoseRingsAreInMemory) {
-  const std::string live = RunRoot::Create(Root(), &problem_).path();
+  const std::string live = RunRoot::Create(Root())->path();
   const agent::FakeRing ring("", getpid(), ProcessStartTicks(getpid()), 0, 1,
                              live + "/rings/a.ring");
   void* mapping = mmap(nullptr, agent::FakeRing::kEnd, PROT_READ, MAP_SHARED, ring.fd(), 0);
@@ -110,7 +108,7 @@ TEST_F(RunRootTest, CleanKeepsRunsWhoseRingsAreInMemory) {
 
 TEST_F(RunRootTest, RemoveDoesNotFollowLinksOutOfTheRun) {
   std::ofstream(directory_.path() + "/precious") << "x";
-  const std::string run = RunRoot::Create(Root(), &problem_).path();
+  const std::string run = RunRoot::Create(Root())->path();
   std::filesystem::create_symlink(directory_.path(), run + "/rings/out");
   EXPECT_TRUE(RunRoot::Remove(run));
   EXPECT_FALSE(std::filesystem::exists(run));
@@ -118,12 +116,12 @@ TEST_F(RunRootTest, RemoveDoesNotFollowLinksOutOfTheRun) {
 }
 
 TEST_F(RunRootTest, FallsBackWithAReason) {
-  const std::string root = RunRoot::UsablePath(directory_.path() + "/missing", &problem_);
-  EXPECT_THAT(problem_, HasSubstr("missing"));
-  EXPECT_EQ(root.find(directory_.path()), std::string::npos);
-  EXPECT_EQ(RunRoot::UsablePath(directory_.path(), &problem_),
-            RunRoot::DefaultPath(directory_.path()));
-  EXPECT_EQ(problem_, "");
+  const RunRoot::Usable root = RunRoot::UsablePath(directory_.path() + "/missing");
+  EXPECT_THAT(root.why, HasSubstr("missing"));
+  EXPECT_EQ(root.path.find(directory_.path()), std::string::npos);
+  const RunRoot::Usable usable = RunRoot::UsablePath(directory_.path());
+  EXPECT_EQ(usable.path, RunRoot::DefaultPath(directory_.path()));
+  EXPECT_EQ(usable.why, "");
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <functional>
-#include <string>
 
 #include "collector/live/live_stack.h"
 #include "collector/live/process_state.h"
@@ -105,13 +104,12 @@ inline void LiveChild::LetGo(char what) const { EXPECT_EQ(write(command_[1], &wh
 inline ProcessState LiveChild::WaitFor(
     const std::function<bool(const ProcessState&)>& wanted) const {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  std::string error;
   for (;;) {
-    const auto state = ReadProcessState(ProcSource(), pid_, 0, &error);
+    auto state = ReadProcessState(ProcSource(), pid_, 0);
     if (state && wanted(*state)) return *state;
     if (std::chrono::steady_clock::now() > give_up) {
-      ADD_FAILURE() << "the child never came there " << error;
-      return state.value_or(ProcessState());
+      ADD_FAILURE() << "the child never came there " << state.error();
+      return std::move(state).value_or({});
     }
     sched_yield();
   }

@@ -217,10 +217,9 @@ class Waiter {
 TEST(OtherThreadsTest, SeesAThreadOfThisProcessWait) {
   const Waiter waiter;
   std::set<pid_t> others;  // a sanitizer may have a thread of its own
-  std::string error;
   const ProcSource proc;
-  const auto state = ReadProcessState(proc, getpid(), 0, &error);
-  ASSERT_TRUE(state) << error;
+  const auto state = ReadProcessState(proc, getpid(), 0);
+  ASSERT_TRUE(state) << state.error();
   for (const ThreadState& thread : state->threads) {
     if (thread.tid != waiter.tid()) others.insert(thread.tid);
   }

@@ -41,9 +41,8 @@ TEST(ProcessStateTest, ReadsEveryField) {
   dir.Write("proc/42/task/43/schedstat", "123456789 5 6\n");
   dir.Write("proc/42/task/43/wchan", "0");
   dir.Write("proc/42/task/43/syscall", "running\n");
-  std::string error;
-  const auto process = ReadProcessState(ProcSource(dir.path()), 42, 5555, &error);
-  ASSERT_TRUE(process) << error;
+  const auto process = ReadProcessState(ProcSource(dir.path()), 42, 5555);
+  ASSERT_TRUE(process) << process.error();
   EXPECT_EQ(process->name, "a) S (b");
   EXPECT_EQ(process->state, RunState::kDiskWait);
   EXPECT_EQ(process->parent_pid, 7);
@@ -88,14 +87,10 @@ TEST(ProcessStateTest, ReportsWhyTheStateIsUnknown) {
   dir.Write("proc/43/stat", "nonsense");
   std::filesystem::create_directories(dir.Path("proc/42/task"));
   const ProcSource proc(dir.path());
-  std::string error;
-  EXPECT_TRUE(ReadProcessState(proc, 42, 0, &error));
-  EXPECT_FALSE(ReadProcessState(proc, 42, 5556, &error));
-  EXPECT_THAT(error, HasSubstr("another process now"));
-  EXPECT_FALSE(ReadProcessState(proc, 44, 0, &error));
-  EXPECT_THAT(error, HasSubstr("is gone"));
-  EXPECT_FALSE(ReadProcessState(proc, 43, 0, &error));
-  EXPECT_THAT(error, HasSubstr("not as expected"));
+  EXPECT_TRUE(ReadProcessState(proc, 42, 0));
+  EXPECT_THAT(ReadProcessState(proc, 42, 5556).error(), HasSubstr("another process now"));
+  EXPECT_THAT(ReadProcessState(proc, 44, 0).error(), HasSubstr("is gone"));
+  EXPECT_THAT(ReadProcessState(proc, 43, 0).error(), HasSubstr("not as expected"));
 }
 
 TEST(ProcessStateTest, TruncatedAndMalformedFilesAreSafe) {
@@ -106,8 +101,7 @@ TEST(ProcessStateTest, TruncatedAndMalformedFilesAreSafe) {
     dir.Write("proc/42/stat", stat);
     dir.Write("proc/42/task/42/stat", stat.substr(0, length));
     dir.Write("proc/42/task/42/syscall", syscall.substr(0, length));
-    std::string error;
-    const auto process = ReadProcessState(ProcSource(dir.path()), 42, 0, &error);
+    const auto process = ReadProcessState(ProcSource(dir.path()), 42, 0);
     ASSERT_TRUE(process);
     EXPECT_LE(process->threads.size(), length < 20 ? 0U : 1U);
   }

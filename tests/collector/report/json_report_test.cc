@@ -21,7 +21,7 @@ using OrderedJson = nlohmann::ordered_json;
 OrderedJson Verdict(std::string_view text) {
   const TextTraceResult parsed = ParseTextTrace(text);
   EXPECT_TRUE(parsed.errors.empty());
-  return OrderedJson::parse(RenderJson(parsed.trace, Diagnose(parsed.trace)));
+  return OrderedJson::parse(ToText(ReportToJson(parsed.trace, Diagnose(parsed.trace))));
 }
 
 constexpr std::string_view kJsonTrace = R"(
@@ -72,7 +72,7 @@ TEST(JsonReport, SaysHowMuchDataWasRead) {
 TEST(JsonReport, AcceptsNamesThatAreNotUtf8) {
   TextTraceResult parsed = ParseTextTrace(kJsonTrace);
   parsed.trace.communicators[0].name = "\xff\xfe";
-  EXPECT_FALSE(RenderJson(parsed.trace, Diagnose(parsed.trace)).empty());
+  EXPECT_FALSE(ToText(ReportToJson(parsed.trace, Diagnose(parsed.trace))).empty());
 }
 
 constexpr std::string_view kPythonJsonTrace = R"(

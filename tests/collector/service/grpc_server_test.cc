@@ -37,9 +37,8 @@ class GrpcServerTest : public ::testing::Test {
     // tests leave it no descriptors later.
     ASSERT_EQ(fmt::format("{:1000}", 0).size(), 1000U);  // fmt::basic_memory_buffer::grow()
     SilenceGrpc();
-    std::string problem;
-    server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem, {}, monitor_.watchers());
-    ASSERT_NE(server_, nullptr) << problem;
+    server_ = Serve("127.0.0.1:0", kToken, &monitor_, {}, monitor_.watchers()).value_or(nullptr);
+    ASSERT_NE(server_, nullptr);
     stub_ = Stub(rpc::AgentCredentials("127.0.0.1:1", kToken));
   }
 
@@ -149,9 +148,8 @@ TEST_F(GrpcServerTest, WatcherHearsTheEndBeforeTheServerStops) {
 
 // An aggregator has no state of the job.
 TEST_F(GrpcServerTest, RefusesWatchersWithoutAHandler) {
-  std::string problem;
-  server_ = Serve("127.0.0.1:0", kToken, &monitor_, &problem);
-  ASSERT_NE(server_, nullptr) << problem;
+  server_ = Serve("127.0.0.1:0", kToken, &monitor_).value_or(nullptr);
+  ASSERT_NE(server_, nullptr);
   stub_ = Stub(rpc::AgentCredentials("127.0.0.1:1", kToken));
   EXPECT_EQ(Watch(kToken, 1, 1).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(Ask(kToken).first.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -273,9 +271,8 @@ in_addr_t OwnAddress() {
 TEST_F(GrpcServerTest, DoesNotAnswerPlainTextFromAnotherMachine) {
   const in_addr_t address = OwnAddress();
   if (address == 0) GTEST_SKIP() << "this machine has no address but loopback";
-  std::string problem;
-  server_ = Serve("0.0.0.0:0", kToken, &monitor_, &problem);
-  ASSERT_NE(server_, nullptr) << problem;
+  server_ = Serve("0.0.0.0:0", kToken, &monitor_).value_or(nullptr);
+  ASSERT_NE(server_, nullptr);
   const UniqueFd fd = ConnectTo(server_->port(), address);
   ASSERT_EQ(write(fd.get(), kGreeting, sizeof(kGreeting)), ssize_t{sizeof(kGreeting)});
   char byte = 0;
@@ -457,19 +454,17 @@ TEST_F(GrpcServerTest, TellsAgentWhyItIsRefused) {
 
 TEST(ServeTest, RefusesShortToken) {
   Monitor monitor{MonitorOptions{}};
-  std::string problem;
   for (const char* token : {"", "hunter2"}) {
-    EXPECT_EQ(Serve("127.0.0.1:0", token, &monitor, &problem), nullptr);
-    EXPECT_EQ(problem, "the token has fewer than 16 characters");
+    EXPECT_EQ(Serve("127.0.0.1:0", token, &monitor).error(),
+              "the token has fewer than 16 characters");
   }
 }
 
 TEST(ServeTest, ReportsWhyItCannotListen) {
   SilenceGrpc();
   Monitor monitor{MonitorOptions{}};
-  std::string problem;
-  EXPECT_EQ(Serve("no.such.host.invalid:1", rpc::NewToken(), &monitor, &problem), nullptr);
-  EXPECT_NE(problem.find("no.such.host.invalid"), std::string::npos);
+  const auto server = Serve("no.such.host.invalid:1", rpc::NewToken(), &monitor);
+  EXPECT_NE(server.error().find("no.such.host.invalid"), std::string::npos);
 }
 
 TEST(TlsTest, IdentityDependsOnlyOnTheToken) {

@@ -47,7 +47,7 @@ std::string Flow(std::string_view text, SourceSyntax syntax) {
   std::string flow;
   for (const SourceFlow& one : source->flow) {
     if (!flow.empty()) flow += ", ";
-    flow += fmt::format("{} {}", SourceFlowName(one.kind), one.first);
+    flow += fmt::format("{} {}", kSourceFlowNames[static_cast<size_t>(one.kind)], one.first);
     if (one.kind <= SourceFlow::Kind::kHandler) flow += fmt::format("-{}", one.last);
     if (one.kind == SourceFlow::Kind::kTry || one.kind == SourceFlow::Kind::kHandler) {
       flow += fmt::format(" of {}", one.group);

@@ -22,7 +22,7 @@ class FakeInterpreter {
     shape_.frame_type = Make(64);
     shape_.text_type = Make(64);
     shape_.bytes_type = Make(64);
-    SetSpans(&shape_);
+    shape_.frame_bytes = FrameBytes(shape_.layout);
   }
 
   const Shape& shape() const { return shape_; }

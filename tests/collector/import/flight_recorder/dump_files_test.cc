@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "collector/diagnosis/diagnose.h"
@@ -41,15 +40,13 @@ TEST(FlightRecorderRankPattern, UsesTheLastDigitsByDefault) {
 }
 
 TEST(FlightRecorderRankPattern, UsesThePatternOfTheUser) {
-  std::string error;
-  const auto pattern = RankPattern::Parse("rank([0-9]+)-of", &error);
-  ASSERT_TRUE(pattern) << error;
+  const auto pattern = RankPattern::Parse("rank([0-9]+)-of");
+  ASSERT_TRUE(pattern) << pattern.error();
   EXPECT_EQ(pattern->Find("job7-rank3-of-8.pickle").rank, 3);
   EXPECT_EQ(pattern->Find("job7-rank3-of-8.pickle").prefix, "job7-rank");
   EXPECT_EQ(pattern->Find("_dump_3").rank, -1);
-  EXPECT_FALSE(RankPattern::Parse("rank[0-9]+", &error)) << "no group";
-  EXPECT_FALSE(RankPattern::Parse("rank([0-9]+", &error));
-  EXPECT_FALSE(error.empty());
+  EXPECT_FALSE(RankPattern::Parse("rank[0-9]+")) << "no group";
+  EXPECT_NE(RankPattern::Parse("rank([0-9]+").error(), "");
 }
 
 class DumpDirectory : public testing::Test {
