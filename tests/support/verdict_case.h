@@ -6,6 +6,7 @@
 //   stall-after SECONDS     call a rank that computes stalled after this long
 //   idle-after SECONDS      the same of a rank that waits for the world outside the job
 //   time-limit SECONDS      the job was ended because of its time limit
+//   time-is-up              the job is about to be ended because it takes too long
 //   job-ended               the job is over
 //   judge-buffering         report what relies on MPI's buffering
 //   judge-end               report what only the end of a job shows; implies job-ended

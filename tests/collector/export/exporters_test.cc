@@ -131,6 +131,7 @@ TEST_P(GoldenExport, IsAsExpected) {
   if (kind == "sarif") actual = WithoutHelp(actual);
   const fs::path golden = kGolden / (name + "." + suffix);
   if (std::getenv("ROLLCALL_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << actual;
+  ASSERT_TRUE(fs::exists(golden)) << golden;
   EXPECT_EQ(actual, ReadText(golden));
 }
 
