@@ -133,10 +133,10 @@ class ExitFinder {
   // "if (rank == 0) MPI_Bcast(...); else MPI_Bcast(...);": then the process did not take the branch
   // in order to pass the call.
   bool HasMade(uint32_t process, const Event& waiting, bool arms) const {
-    return std::ranges::any_of(analysis_.Timeline(process), [&](const Event* event) {
-      return analysis_.Site(*event) == analysis_.Site(waiting) ||
-             (arms && analysis_.Op(*event) == analysis_.Op(waiting) &&
-              analysis_.sites.ComparePaths(event->call_path, waiting.call_path).arms);
+    return analysis_.AnyCall(process, [&](const Event& event) {
+      return analysis_.Site(event) == analysis_.Site(waiting) ||
+             (arms && analysis_.Op(event) == analysis_.Op(waiting) &&
+              analysis_.sites.ComparePaths(event.call_path, waiting.call_path).arms);
     });
   }
 

@@ -278,10 +278,9 @@ bool GoesRoundWithout(const Analysis& analysis, uint32_t process, const Event& h
                       const Event& call) {
   const PathDivergence parting = analysis.sites.ComparePaths(here.call_path, call.call_path);
   if (parting.order <= 0 && !InOneLoop(analysis.sites, parting)) return false;
-  const std::vector<const Event*> timeline = analysis.Timeline(process);
   const auto made = [&](const Event& one) {
-    return std::ranges::any_of(timeline, [&](const Event* event) {
-      return event->start_ns < here.start_ns && SameSite(analysis, *event, one);
+    return analysis.AnyCall(process, [&](const Event& event) {
+      return event.start_ns < here.start_ns && SameSite(analysis, event, one);
     });
   };
   return made(here) && !made(call);
@@ -311,10 +310,15 @@ int ComesNextBySource(const CallSites& sites, const Event& here, const Event& a,
 
 }  // namespace
 
-int WhichComesNext(const Analysis& analysis, uint32_t process, const Event& here, const Event& a,
-                   const Event& b) {
-  const int next = ComesNextBySource(analysis.sites, here, a, b);
-  return next != 0 && GoesRoundWithout(analysis, process, here, next < 0 ? a : b) ? 0 : next;
+int NextCall::Of(uint32_t process) {
+  const Event* here = analysis_.IsStuck(process) ? analysis_.CurrentEvent(process) : nullptr;
+  if (here == nullptr) return 0;
+  const auto [entry, added] = known_.try_emplace(analysis_.Site(*here));
+  int& next = entry->second;
+  if (!added) return next;
+  next = ComesNextBySource(analysis_.sites, *here, a_, b_);
+  if (next != 0 && GoesRoundWithout(analysis_, process, *here, next < 0 ? a_ : b_)) next = 0;
+  return next;
 }
 
 std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode& node,
@@ -325,10 +329,9 @@ std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode
       CallOrPlace(analysis, node.communicator, node.sequence, node.inside.front(), node.start);
   const Event* other = PlaceInOrder(analysis, past.front());
   if (call == nullptr || other == nullptr) return coming;
+  NextCall next(analysis, *call, *other);
   for (const uint32_t p : Without(node.missing, past)) {
-    const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
-    if (here == nullptr || Contains(coming, p)) continue;
-    if (WhichComesNext(analysis, p, *here, *call, *other) < 0) coming.push_back(p);
+    if (!Contains(coming, p) && next.Of(p) < 0) coming.push_back(p);
   }
   return coming;
 }

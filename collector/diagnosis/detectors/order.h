@@ -6,6 +6,7 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_ORDER_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -42,10 +43,22 @@ std::vector<uint32_t> RanksComing(const Analysis& analysis, const CollectiveNode
 // Whether the process has made a message call at the call site of `call` before.
 bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event& call);
 
-// Which of two calls the process, which is at `here`, makes next, by the call paths, the source and
-// its earlier rounds: negative for `a`, positive for `b`, 0 if unknown.
-int WhichComesNext(const Analysis& analysis, uint32_t process, const Event& here, const Event& a,
-                   const Event& b);
+// Which of two calls stuck processes make next, by the call paths, the source and their earlier
+// rounds. Keeps references, which must outlive it.
+class NextCall {
+ public:
+  NextCall(const Analysis& analysis, const Event& a, const Event& b)
+      : analysis_(analysis), a_(a), b_(b) {}
+
+  // Negative for `a`, positive for `b`, 0 if unknown. Processes at one place are evaluated once.
+  int Of(uint32_t process);
+
+ private:
+  const Analysis& analysis_;
+  const Event& a_;
+  const Event& b_;
+  std::map<uint64_t, int> known_;  // by call site
+};
 
 // The call that a process is in. If the process waits for a nonblocking collective: the call that
 // started the collective.

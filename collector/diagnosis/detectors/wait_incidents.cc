@@ -215,9 +215,9 @@ void CountThoseOnTheirWay(const Analysis& analysis, Incident* incident) {
   if (node == nullptr || ours == nullptr || theirs == nullptr) return;
   size_t agreeing = incident->agreeing.size();
   size_t deviating = incident->deviating.size();
+  NextCall calls(analysis, *ours, *theirs);
   for (const uint32_t p : node->missing) {
-    const Event* here = analysis.IsStuck(p) ? analysis.CurrentEvent(p) : nullptr;
-    const int next = here == nullptr ? 0 : WhichComesNext(analysis, p, *here, *ours, *theirs);
+    const int next = calls.Of(p);
     (next < 0 ? agreeing : deviating) += next != 0;
   }
   incident->tie = agreeing == deviating;

@@ -94,6 +94,14 @@ class AlignedTrace {
   const Event* LastCall(uint32_t process) const;
   // All calls of a process on its communicators, in the order in which it made them.
   std::vector<const Event*> Timeline(uint32_t process) const;
+  // Whether one of these calls satisfies `holds`. Cheaper than Timeline(), which sorts.
+  template <typename Predicate>
+  bool AnyCall(uint32_t process, const Predicate& holds) const {
+    return std::ranges::any_of(trace.processes[process].p2p, holds) ||
+           std::ranges::any_of(members_of_[process], [&](uint32_t member) {
+             return std::ranges::any_of(trace.members[member].events, holds);
+           });
+  }
   uint64_t Site(const Event& event) const { return SiteKey(trace, sites, event); }
   bool Finalizes(const Event& event) const { return Op(event) == Operation::kFinalize; }
 
