@@ -154,11 +154,11 @@ class AttachCommand {
       cores_ = attach::FindCores(core_directory_);
       for (const attach::CoreJob& job : cores_.jobs) jobs.push_back(&job.job);
     }
+    PrintLines(cores_.problems);
     if (list_ && !jobs.empty()) {
       for (const FoundJob* job : jobs) fmt::print("{}\n", JobText(*job));
       return kNothingFound;
     }
-    PrintLines(cores_.problems);
     choice_ = core_directory_.empty() ? Choose(proc_, found_, pid_, job_name_)
                                       : Choose(cores_, core_directory_);
     PrintLines(choice_.why);

@@ -29,8 +29,8 @@ enum class Key : int {
 // There is one at a time. The caller must not write to stdout while it exists.
 class Terminal {
  public:
-  // Takes over the terminal of stdin and stdout. Null, with the reason in `problem`, if it cannot:
-  // there is no terminal, or an unknown one.
+  // Takes over the terminal of stdin and stdout. An error if there is no terminal, or an
+  // unknown one.
   static Result<std::unique_ptr<Terminal>> Open();
   // Gives the terminal back as it was.
   ~Terminal();

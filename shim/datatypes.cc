@@ -95,8 +95,8 @@ struct Builder {
   }
 };
 
-// Converts a combiner number. Both libraries, and the standard's ABI, number the combiners in the
-// same order from NAMED on (ompi/include/mpi.h, MPICH's mpi.h), but start with different numbers.
+// Converts a combiner number. Both libraries number the combiners in the same order from NAMED on
+// (ompi/include/mpi.h, MPICH's mpi.h), but start with different numbers.
 TypeShape ShapeOf(const Library& library, int value) {
   constexpr TypeShape kShapes[] = {
       TypeShape::kOther,         // NAMED

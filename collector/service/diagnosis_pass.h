@@ -78,9 +78,9 @@ class DiagnosisPass {
   void CompleteTrace();
   // The number of newest records of each ring buffer that is requested; 0: all.
   uint64_t Records(Amount amount) const;
-  // These request what is needed and return false if nothing is.
   // The ids of these processes, by index, without those whose whole rings were fetched.
   std::set<uint64_t> IdsNotFetchedWhole(const std::set<uint32_t>& processes) const;
+  // These request what is needed and return false if nothing is.
   bool FetchCounts();
   bool FetchHistory();
 

@@ -2,6 +2,8 @@
 #include "collector/diagnosis/certainty/cause.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "collector/diagnosis/certainty/doubts.h"
 #include "collector/diagnosis/certainty/weak_wait.h"
@@ -103,11 +105,15 @@ bool MayHaveLeft(const CallSites& sites, const Event& a, const Event& b) {
 }
 
 bool OneMayHaveLeft(const Case& of) {
+  const CallSites& sites = of.analysis.sites;
   const std::vector<uint32_t>& ring = of.incident.deviating;
+  std::set<std::pair<uint32_t, uint32_t>> known;  // places; in a large ring, many are the same
   for (size_t i = 0; i < ring.size(); ++i) {
     const Event* a = of.analysis.CurrentEvent(ring[i]);
     const Event* b = of.analysis.CurrentEvent(ring[(i + 1) % ring.size()]);
-    if (a != nullptr && b != nullptr && MayHaveLeft(of.analysis.sites, *a, *b)) return true;
+    if (a == nullptr || b == nullptr) continue;
+    if (!known.emplace(sites.Id(a->call_path), sites.Id(b->call_path)).second) continue;
+    if (MayHaveLeft(sites, *a, *b)) return true;
   }
   return false;
 }

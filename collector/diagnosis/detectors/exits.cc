@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,13 +117,13 @@ class ExitFinder {
   }
 
   // Whether the exit outweighs the majority. No rank throws an exception on purpose. A rank may
-  // return on purpose, unless it made the call before. A loop may have ended by itself, or may be
-  // too long on the other side.
+  // return on purpose, unless it made the call before and no branch around the call may have passed
+  // it. A loop may have ended by itself, or may be too long on the other side.
   bool Decides(const PathExit& exit, const std::vector<uint32_t>& left,
                const Event& waiting) const {
-    if (!exit.certain) return false;
     const bool thrown = exit.how == PathExit::How::kException;
     const bool broke = exit.how == PathExit::How::kBreak;
+    if (!exit.certain || (exit.arms && !thrown && !broke)) return false;
     if (broke ? !NamesRank(exit.condition) : exit.loop && (!thrown || exit.line == 0)) return false;
     return (thrown && !exit.arms) || std::ranges::all_of(left, [&](uint32_t process) {
              return HasMade(process, waiting, exit.arms);
@@ -136,12 +137,20 @@ class ExitFinder {
     return analysis_.AnyCall(process, [&](const Event& event) {
       return analysis_.Site(event) == analysis_.Site(waiting) ||
              (arms && analysis_.Op(event) == analysis_.Op(waiting) &&
-              analysis_.sites.ComparePaths(event.call_path, waiting.call_path).arms);
+              IsInOtherArm(event.call_path, waiting.call_path));
     });
+  }
+
+  bool IsInOtherArm(uint32_t path, uint32_t waiting) const {
+    const auto [entry, added] =
+        in_other_arm_.try_emplace({analysis_.sites.Id(path), analysis_.sites.Id(waiting)});
+    if (added) entry->second = analysis_.sites.ComparePaths(path, waiting).arms;
+    return entry->second;
   }
 
   const Analysis& analysis_;
   Incident& incident_;
+  mutable std::map<std::pair<uint32_t, uint32_t>, bool> in_other_arm_;  // by CallSites::Id()
 };
 
 }  // namespace

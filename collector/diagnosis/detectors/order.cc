@@ -273,17 +273,24 @@ bool InOneLoop(const CallSites& sites, const PathDivergence& parting) {
 }
 
 // Whether the process, which is at `here`, goes round a loop that leads past the call: it has been
-// at `here` before, and has never made the call, which may be in the error path of one rank.
+// at `here` before, and has never made the call, which may be in the error path of one rank. If
+// records are lost, the process must have gone round more often.
 bool GoesRoundWithout(const Analysis& analysis, uint32_t process, const Event& here,
                       const Event& call) {
+  constexpr size_t kEnoughRounds = 16;
   const PathDivergence parting = analysis.sites.ComparePaths(here.call_path, call.call_path);
   if (parting.order <= 0 && !InOneLoop(analysis.sites, parting)) return false;
-  const auto made = [&](const Event& one) {
-    return analysis.AnyCall(process, [&](const Event& event) {
-      return event.start_ns < here.start_ns && SameSite(analysis, event, one);
-    });
-  };
-  return made(here) && !made(call);
+  size_t rounds = 0;
+  const bool made = analysis.AnyCall(process, [&](const Event& event) {
+    if (event.start_ns >= here.start_ns) return false;
+    rounds += SameSite(analysis, event, here);
+    return SameSite(analysis, event, call);
+  });
+  const std::vector<Thread>& threads = analysis.trace.processes[process].threads;
+  const bool lost = std::ranges::any_of(threads, [](const Thread& thread) {
+    return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+  });
+  return !made && rounds >= (lost ? kEnoughRounds : 1);
 }
 
 int ComesNextBySource(const CallSites& sites, const Event& here, const Event& a, const Event& b) {

@@ -482,18 +482,23 @@ class RoundFinder {
     return event != nullptr && other != nullptr && analysis_.Site(*event) == analysis_.Site(*other);
   }
 
+  bool ShowsExit(uint32_t waiting, uint32_t left) {
+    const CallSites& sites = analysis_.sites;
+    const auto [entry, added] = exits_.try_emplace({sites.Id(waiting), sites.Id(left)});
+    if (added) entry->second = sites.FindExit(waiting, left).has_value();
+    return entry->second;
+  }
+
   // Whether the awaited process has answered such a wait before. Before the first message, the two
   // ranks may only have begun in different orders, or have no message for each other. Then several
   // ranks must wait in this call, and some of them for each other, as in an exchange that all ranks
   // make, or the source must show how the awaited process left the code around the call.
-  bool IsRepeated(const Circle& circle, const Unanswered& wait) const {
+  bool IsRepeated(const Circle& circle, const Unanswered& wait) {
     if (Before(wait) != 0 && IsInALoop(wait.waiter)) return true;
     const Event* waiting = analysis_.CurrentEvent(wait.waiter);
     const Event* stands = analysis_.CurrentEvent(wait.awaited);
     if (waiting == nullptr || stands == nullptr) return false;
-    if (!circle.chained && !analysis_.sites.FindExit(waiting->call_path, stands->call_path)) {
-      return false;
-    }
+    if (!circle.chained && !ShowsExit(waiting->call_path, stands->call_path)) return false;
     // The awaited process has made the call with another peer.
     if (HasSentOrReceivedAt(analysis_, wait.awaited, *waiting)) return false;
     const auto here = std::ranges::count_if(
@@ -607,8 +612,9 @@ class RoundFinder {
 
   const Analysis& analysis_;
   std::vector<Incident>& incidents_;
-  uint32_t communicator_ = kNoIndex;       // whose messages are counted
-  mutable std::map<uint32_t, Sums> sums_;  // by process
+  uint32_t communicator_ = kNoIndex;                     // whose messages are counted
+  mutable std::map<uint32_t, Sums> sums_;                // by process
+  std::map<std::pair<uint32_t, uint32_t>, bool> exits_;  // by CallSites::Id()
 };
 
 }  // namespace

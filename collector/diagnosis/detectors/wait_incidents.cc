@@ -403,6 +403,31 @@ bool NeedsOutsiders(const Analysis& analysis, const Event& call) {
   return HasOutsiders(analysis.trace.communicators[communicator]);
 }
 
+namespace {
+
+// The members that have made a call with the node's number, which may be another call: its record
+// is lost, and no checkpoint shows that it is the call of another member.
+std::vector<uint32_t> WithLostCall(const Analysis& analysis, const CollectiveNode& node) {
+  std::vector<uint32_t> lost;
+  if (node.start != 0) return lost;
+  const CommunicatorHistory& histories = analysis.histories[node.communicator];
+  std::vector<uint32_t> shown;
+  for (uint32_t i = 0; i < histories.members.size(); ++i) {
+    const MemberHistory& history = histories.members[i];
+    if (history.entered < node.sequence) continue;
+    if (history.At(node.sequence) == nullptr) {
+      lost.push_back(history.process);
+      continue;
+    }
+    for (const uint32_t other : histories.WithoutRecord(i, node.sequence)) {
+      shown.push_back(histories.members[other].process);
+    }
+  }
+  return Without(std::move(lost), shown);
+}
+
+}  // namespace
+
 void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incidents) {
   for (const CollectiveNode& node : analysis.graph.nodes) LookAtShift(analysis, node, incidents);
   Gatherer gatherer(analysis, incidents);
@@ -435,10 +460,7 @@ void FindWaitIncidents(const Analysis& analysis, std::vector<Incident>* incident
       if (WaitsForArrivedOnly(analysis, process)) incident.agreeing.push_back(process);
     }
     if (incident.agreeing.empty()) continue;
-    for (const MemberHistory& history : members) {
-      const bool lost = history.entered >= node.sequence && history.At(node.sequence) == nullptr;
-      if (node.start == 0 && lost) incident.deviating.push_back(history.process);
-    }
+    if (node.absent.empty()) incident.deviating = WithLostCall(analysis, node);
     incident.tie = !incident.deviating.empty();
     incident.what = !node.absent.empty() ? What::kAbsent
                     : incident.tie       ? What::kLost

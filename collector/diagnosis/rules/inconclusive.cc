@@ -12,19 +12,20 @@ namespace rollcall {
 
 namespace {
 
-// A ring has overwritten the record of the call.
+// The record of the call is overwritten, or was not read.
 Finding JudgeLost(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   const std::string lost = RanksPhrase(analysis.RanksOf(incident.deviating));
   const std::vector<int32_t> waiting = analysis.RanksOf(incident.agreeing);
-  finding.title = fmt::format("{} {} in {}; the record of the call of {} is overwritten",
+  finding.title = fmt::format("{} {} in {}; there is no record of the call of {}",
                               RanksPhrase(waiting), Verb(waiting, "waits", "wait"),
                               NumberedCall(analysis, incident, finding.operation), lost);
   finding.why = fmt::format(
       "every rank has made a call with this number. Whether the call of {} matches is not known",
       lost);
   finding.fix =
-      "run the job again with larger rings (ROLLCALL_RING_KIB), so that the call stays recorded";
+      "if its ring has overwritten the record, run the job again with larger rings "
+      "(ROLLCALL_RING_KIB)";
   return finding;
 }
 

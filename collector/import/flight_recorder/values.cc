@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collector/base/find.h"
+
 namespace rollcall::flight_recorder {
 namespace {
 
 Key FindKey(std::string_view text) {
   static const std::unordered_map<std::string_view, Key> kKeys = {
 #define FLIGHT_RECORDER_KEY(identifier, name) {name, Key::k##identifier},
-#include "collector/base/find.h"
 #include "collector/import/flight_recorder/keys.def"
 #undef FLIGHT_RECORDER_KEY
   };
