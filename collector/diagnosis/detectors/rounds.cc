@@ -124,6 +124,7 @@ class RoundFinder {
     for (const Unanswered& wait : waits) circles[groups.Of(wait.waiter)].waits.push_back(wait);
     for (const uint32_t p : chained) circles[groups.Of(p)].chained = true;
     std::vector<Circle> all;
+    all.reserve(circles.size());
     for (auto& [group, circle] : circles) all.push_back(std::move(circle));
     return all;
   }
