@@ -41,7 +41,7 @@ struct RunRoot {
     std::string path;
     std::string why;  // the path is not the default one; empty: it is
   };
-  // The same, or the fallback on disk if shared memory cannot be used.
+  // The default directory. If shared memory cannot be used: a directory on disk.
   static Usable UsablePath(const std::string& shared_memory);
 
   // Creates root/<time>-<random> with its rings directory.

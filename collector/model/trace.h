@@ -425,6 +425,13 @@ struct Process {
   bool reads_data = false;            // --data
   uint64_t data_unreadable = 0;       // torn, damaged or forgotten records of data
   std::string source;                 // the file or address of its data, for messages
+
+  // Whether the rings of some thread have overwritten records.
+  bool HasLostRecords() const {
+    return std::ranges::any_of(threads, [](const Thread& thread) {
+      return thread.lost_collectives != 0 || thread.lost_p2p != 0;
+    });
+  }
 };
 
 // Whether the process can no longer act: it has ended, or has called a function that ends it.

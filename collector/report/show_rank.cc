@@ -127,13 +127,7 @@ class RankDifference {
     if (begin_[0] == 0 || begin_[1] == 0) return;
     // Both lists have earlier calls that differ. If no record is lost, show them from the
     // beginning.
-    if (!HasLost(0) && !HasLost(1)) begin_ = {0, 0};
-  }
-  bool HasLost(int side) const {
-    const std::vector<Thread>& threads = Of(side).threads;
-    return std::ranges::any_of(threads, [](const Thread& thread) {
-      return thread.lost_collectives != 0 || thread.lost_p2p != 0;
-    });
+    if (!Of(0).HasLostRecords() && !Of(1).HasLostRecords()) begin_ = {0, 0};
   }
 
   // Same operation and call path, same communicator if it is shared, and matching arguments.

@@ -22,11 +22,7 @@ namespace {
 
 // Whether records are missing because only the newest ones were requested.
 bool IsCut(const Trace& trace) {
-  return std::ranges::any_of(trace.processes, [](const Process& process) {
-    return std::ranges::any_of(process.threads, [](const Thread& thread) {
-      return thread.lost_collectives != 0 || thread.lost_p2p != 0;
-    });
-  });
+  return std::ranges::any_of(trace.processes, &Process::HasLostRecords);
 }
 
 }  // namespace

@@ -19,11 +19,8 @@ constexpr uint64_t kEnoughCalls = 16;
 bool MayHaveBegunEarlier(const Analysis& analysis, const Incident& incident) {
   if (incident.Of<MessageDetails>().rests_on_order) {
     return std::ranges::any_of(incident.deviating, [&](uint32_t p) {
-      const std::vector<Thread>& threads = analysis.trace.processes[p].threads;
-      return analysis.Timeline(p).size() < kEnoughCalls &&
-             std::ranges::any_of(threads, [](const Thread& thread) {
-               return thread.lost_collectives != 0 || thread.lost_p2p != 0;
-             });
+      return analysis.trace.processes[p].HasLostRecords() &&
+             analysis.Timeline(p).size() < kEnoughCalls;
     });
   }
   if (!incident.Is(Trait::kOfOrder) || incident.communicator == kNoIndex) return false;
@@ -94,8 +91,8 @@ bool WorkedBefore(const Case& of) {
   });
 }
 
-// Whether one of two ranks that are in these calls may have left the code in which the other is.
-// Without sources, the two functions that the ranks are in may be called one after the other.
+// Two ranks are in these calls. One of the two may have left the code of the other rank's call.
+// Without sources, the program may call the functions of the two calls one after the other.
 bool MayHaveLeft(const CallSites& sites, const Event& a, const Event& b) {
   const PathDivergence parting = sites.ComparePaths(a.call_path, b.call_path);
   const bool apart = parting.branch && !parting.a_innermost && !parting.b_innermost;

@@ -89,11 +89,8 @@ class Replay {
     for (const Process& process : trace_.processes) {
       if (process.device || process.thread_level < 0 || process.thread_level > 2 ||
           process.records_unreadable != 0 || process.table_overflows != 0 ||
-          process.errors_seen != 0) {
+          process.errors_seen != 0 || process.HasLostRecords()) {
         return false;
-      }
-      for (const Thread& thread : process.threads) {
-        if (thread.lost_collectives != 0 || thread.lost_p2p != 0) return false;
       }
     }
     return std::ranges::all_of(analysis_.histories, [](const CommunicatorHistory& histories) {

@@ -130,9 +130,9 @@ class ExitFinder {
            });
   }
 
-  // Whether the process made the call before. If `arms`, also in another arm of one branch, as in
-  // "if (rank == 0) MPI_Bcast(...); else MPI_Bcast(...);": then the process did not take the branch
-  // in order to pass the call.
+  // Whether the process made the call before. If `arms`, a call of the same operation in another
+  // arm of the branch counts: "if (rank == 0) MPI_Bcast(...); else MPI_Bcast(...);". A process that
+  // made such a call does not use the branch to pass the call.
   bool HasMade(uint32_t process, const Event& waiting, bool arms) const {
     return analysis_.AnyCall(process, [&](const Event& event) {
       return analysis_.Site(event) == analysis_.Site(waiting) ||

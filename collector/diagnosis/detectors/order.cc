@@ -263,7 +263,7 @@ bool HasSentOrReceivedAt(const Analysis& analysis, uint32_t process, const Event
 
 namespace {
 
-// Whether one loop of the function where the paths diverge makes both calls.
+// Whether one loop contains both calls, in the function where the paths diverge.
 bool InOneLoop(const CallSites& sites, const PathDivergence& parting) {
   const SourceBlocks* source = sites.SourceOf(parting.a);
   return source != nullptr && std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
@@ -272,9 +272,9 @@ bool InOneLoop(const CallSites& sites, const PathDivergence& parting) {
          });
 }
 
-// Whether the process, which is at `here`, goes round a loop that leads past the call: it has been
-// at `here` before, and has never made the call, which may be in the error path of one rank. If
-// records are lost, the process must have gone round more often.
+// Whether the process repeats a loop without making the call, which may be in the error path of one
+// rank. The process is at `here`, was there before, and never made the call. If records are lost,
+// the process must have repeated the loop more often.
 bool GoesRoundWithout(const Analysis& analysis, uint32_t process, const Event& here,
                       const Event& call) {
   constexpr size_t kEnoughRounds = 16;
@@ -286,10 +286,7 @@ bool GoesRoundWithout(const Analysis& analysis, uint32_t process, const Event& h
     rounds += SameSite(analysis, event, here);
     return SameSite(analysis, event, call);
   });
-  const std::vector<Thread>& threads = analysis.trace.processes[process].threads;
-  const bool lost = std::ranges::any_of(threads, [](const Thread& thread) {
-    return thread.lost_collectives != 0 || thread.lost_p2p != 0;
-  });
+  const bool lost = analysis.trace.processes[process].HasLostRecords();
   return !made && rounds >= (lost ? kEnoughRounds : 1);
 }
 

@@ -94,7 +94,7 @@ class AlignedTrace {
   const Event* LastCall(uint32_t process) const;
   // All calls of a process on its communicators, in the order in which it made them.
   std::vector<const Event*> Timeline(uint32_t process) const;
-  // Whether one of these calls satisfies `holds`. Cheaper than Timeline(), which sorts.
+  // Whether `holds` is true for one of the calls. Cheaper than Timeline(), which sorts the calls.
   template <typename Predicate>
   bool AnyCall(uint32_t process, const Predicate& holds) const {
     return std::ranges::any_of(trace.processes[process].p2p, holds) ||

@@ -16,9 +16,8 @@ namespace {
 Finding JudgeLost(const Analysis& analysis, const Incident& incident) {
   Finding finding = Draft(analysis, incident, VerdictKind::kInconclusive);
   const std::string lost = RanksPhrase(analysis.RanksOf(incident.deviating));
-  const std::vector<int32_t> waiting = analysis.RanksOf(incident.agreeing);
-  finding.title = fmt::format("{} {} in {}; there is no record of the call of {}",
-                              RanksPhrase(waiting), Verb(waiting, "waits", "wait"),
+  finding.title = fmt::format("{} in {}; there is no record of the call of {}",
+                              RanksPhrase(analysis.RanksOf(incident.agreeing), "waits", "wait"),
                               NumberedCall(analysis, incident, finding.operation), lost);
   finding.why = fmt::format(
       "every rank has made a call with this number. Whether the call of {} matches is not known",
