@@ -46,18 +46,7 @@ namespace rollcall::oracle {
   FAULT(Race, "race of wildcard receives", 0, 65)                    \
   FAULT(Two, "two faults", 20, 4)
 
-enum class FaultKind {
-#define FAULT(identifier, text, named, others) k##identifier,
-  ROLLCALL_ORACLE_FAULTS(FAULT)
-#undef FAULT
-};
-
-constexpr FaultInfo kFaults[] = {
-#define FAULT(identifier, text, named, others) {text, named, others},
-    ROLLCALL_ORACLE_FAULTS(FAULT)
-#undef FAULT
-};
-inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
+ROLLCALL_DEFINE_FAULTS(ROLLCALL_ORACLE_FAULTS);
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;

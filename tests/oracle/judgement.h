@@ -4,6 +4,7 @@
 #define ROLLCALL_TESTS_ORACLE_JUDGEMENT_H_
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,14 @@ struct FaultInfo {
   int named;   // the minimum share of Hit::kExact and kTie
   int others;  // the maximum share of Hit::kWrong
 };
+
+// Defines FaultKind, kFaults and kFaultKinds from a list of FAULT(identifier, text, named, others).
+#define ROLLCALL_DEFINE_FAULTS(LIST)                           \
+  enum class FaultKind { LIST(ROLLCALL_FAULT_KIND) };          \
+  constexpr FaultInfo kFaults[] = {LIST(ROLLCALL_FAULT_INFO)}; \
+  inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults))
+#define ROLLCALL_FAULT_KIND(identifier, text, named, others) k##identifier,
+#define ROLLCALL_FAULT_INFO(identifier, text, named, others) {text, named, others},
 
 struct Judgement {
   // The violated rules of Judge().

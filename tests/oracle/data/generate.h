@@ -30,18 +30,7 @@ namespace rollcall::oracle::data {
   FAULT(Drift, "an input that was equal drifts", 50, 1)                 \
   FAULT(Replica, "a replica drifts", 55, 1)
 
-enum class FaultKind {
-#define FAULT(identifier, text, named, others) k##identifier,
-  ROLLCALL_ORACLE_DATA_FAULTS(FAULT)
-#undef FAULT
-};
-
-constexpr FaultInfo kFaults[] = {
-#define FAULT(identifier, text, named, others) {text, named, others},
-    ROLLCALL_ORACLE_DATA_FAULTS(FAULT)
-#undef FAULT
-};
-inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
+ROLLCALL_DEFINE_FAULTS(ROLLCALL_ORACLE_DATA_FAULTS);
 
 // What is peculiar in the data of the calls of one line, in a correct program.
 enum class Style {

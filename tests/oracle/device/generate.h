@@ -4,7 +4,6 @@
 #ifndef ROLLCALL_TESTS_ORACLE_DEVICE_GENERATE_H_
 #define ROLLCALL_TESTS_ORACLE_DEVICE_GENERATE_H_
 
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -35,18 +34,7 @@ namespace rollcall::oracle::device {
   FAULT(LeftEarly, "rank ended early", 95, 1)                        \
   FAULT(Frozen, "network dead", 78, 9)
 
-enum class FaultKind {
-#define FAULT(identifier, text, named, others) k##identifier,
-  ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
-#undef FAULT
-};
-
-constexpr FaultInfo kFaults[] = {
-#define FAULT(identifier, text, named, others) {text, named, others},
-    ROLLCALL_ORACLE_DEVICE_FAULTS(FAULT)
-#undef FAULT
-};
-inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
+ROLLCALL_DEFINE_FAULTS(ROLLCALL_ORACLE_DEVICE_FAULTS);
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;

@@ -4,7 +4,6 @@
 #ifndef ROLLCALL_TESTS_ORACLE_LOOPS_GENERATE_H_
 #define ROLLCALL_TESTS_ORACLE_LOOPS_GENERATE_H_
 
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -39,18 +38,7 @@ namespace rollcall::oracle::loops {
   FAULT(Server, "a server stays outside MPI", 97, 1)               \
   FAULT(Stalled, "a rank stays outside MPI", 97, 1)
 
-enum class FaultKind {
-#define FAULT(identifier, text, named, others) k##identifier,
-  ROLLCALL_ORACLE_LOOP_FAULTS(FAULT)
-#undef FAULT
-};
-
-constexpr FaultInfo kFaults[] = {
-#define FAULT(identifier, text, named, others) {text, named, others},
-    ROLLCALL_ORACLE_LOOP_FAULTS(FAULT)
-#undef FAULT
-};
-inline constexpr int kFaultKinds = static_cast<int>(std::size(kFaults));
+ROLLCALL_DEFINE_FAULTS(ROLLCALL_ORACLE_LOOP_FAULTS);
 
 struct Planted {
   FaultKind kind = FaultKind::kNone;
