@@ -63,6 +63,7 @@ int RunShow(int argc, char** argv) {
   size_t last = 20;
   std::vector<int32_t> difference;
   bool messages = false;
+  bool values = false;
   AddInputs(&parser, &inputs);
   parser.Add("--communicator", &table.communicator,
              "only the communicator whose name contains this");
@@ -81,6 +82,8 @@ int RunShow(int argc, char** argv) {
   parser.Add("--messages", &messages,
              "the numbers of messages between ranks, with --rank: of this rank",
              {.excludes = "--diff,--sequence,--last"});
+  parser.Add("--values", &values, "the last values of rollcall_value(), with --rank: of this rank",
+             {.excludes = "--diff,--sequence,--last,--messages,--communicator"});
   parser.SetFooter("Exit codes: 0 shown, 2 usage, unreadable input or no match.");
   if (const auto code = parser.Parse(argc, argv)) return *code;
 
@@ -88,10 +91,10 @@ int RunShow(int argc, char** argv) {
   Trace& trace = loaded.trace;
   PrintProblems(trace.problems);
   if (trace.processes.empty() && !loaded.stacks.empty()) {
-    if (table.communicator.empty() && table.sequence == 0 && !messages) {
+    if (table.communicator.empty() && table.sequence == 0 && !messages && !values) {
       return ShowStacks(loaded, rank, difference);
     }
-    PrintLine("a file of stacks has no calls, communicators, messages or sequence numbers");
+    PrintLine("a file of stacks has no calls, communicators, messages, values or sequence numbers");
     return kUsage;
   }
   if (trace.processes.empty()) {
@@ -104,6 +107,7 @@ int RunShow(int argc, char** argv) {
   const AlignedTrace analysis(trace, options);
   const Shown shown = !difference.empty()
                           ? ShowDifference(analysis, difference[0], difference[1], table.around)
+                      : values    ? ShowValues(analysis, rank)
                       : messages  ? ShowMessages(analysis, table.communicator, rank)
                       : rank >= 0 ? ShowRank(analysis, rank, last)
                                   : ShowTable(analysis, Diagnose(trace, options), table);

@@ -39,7 +39,8 @@ inline constexpr uint16_t kVersionMajor = 1;
 // 1.11: the messages of each peer over all tags (kPeerCounts).
 // 1.12: errors that MPI reported (FileHeader::exit_* without an exit_mark).
 // 1.13: torch.distributed (kIsC10d; proto/torch_functions.def).
-inline constexpr uint16_t kVersionMinor = 13;
+// 1.14: the values of rollcall_value() (kValues).
+inline constexpr uint16_t kVersionMinor = 14;
 
 // Bytes of the text of rollcall_phase(), with its NUL.
 inline constexpr uint32_t kUserPhaseBytes = 256;
@@ -68,7 +69,9 @@ enum class SectionKind : uint32_t {
   kData = 13,         // DataRecord[], a ring buffer; absent unless data is read
   kDataMembers = 14,  // DataMember[], parallel to kMembers; absent unless data is read
   kPeerCounts = 15,   // PeerCount[]; absent before version 1.11
+  kValues = 16,       // NamedValues[]; absent before version 1.14
 };
+inline constexpr uint32_t kSectionKinds = 17;  // 1 + the last one
 inline constexpr uint32_t kMaxSections = 16;
 
 struct Section {
@@ -688,6 +691,42 @@ struct DataMember {
   uint64_t outside;  // calls outside ROLLCALL_DATA_SCOPE (1.10)
 };
 static_assert(sizeof(DataMember) == 296);
+
+// ---------------------------------------------------------------------------------------------------
+// The values that the program recorded (docs/values.md)
+// ---------------------------------------------------------------------------------------------------
+
+// How RecordedValue::bits are read.
+enum class ValueType : uint16_t {
+  kNone = 0,
+  kSigned = 1,    // a 64-bit integer in two's complement
+  kUnsigned = 2,  // a 64-bit integer
+  kFloat = 3,     // an IEEE 754 double
+  kHash = 4,      // a hash of bytes and of their number
+};
+
+// One call of rollcall_value().
+struct RecordedValue {
+  uint64_t bits;
+  uint64_t ticks;
+  uint32_t call_path;  // as in Record
+  uint16_t type;       // ValueType; kNone: no value has been stored here
+  uint16_t reserved;
+};
+static_assert(sizeof(RecordedValue) == 24);
+
+// The last values with one name. Entries are never freed. Value n, counted from 1, is in
+// recent[(n - 1) % kRecentValues].
+inline constexpr uint32_t kRecentValues = 8;
+inline constexpr uint32_t kValueNameBytes = 63;  // the significant bytes of a name
+struct NamedValues {
+  uint64_t lock;   // odd while it is being written; 0: not in use
+  uint64_t count;  // values ever passed with this name
+  uint32_t name;   // StringRef
+  uint32_t reserved0;
+  RecordedValue recent[kRecentValues];
+};
+static_assert(sizeof(NamedValues) == 216);
 
 struct Module {
   uint64_t start;  // lowest mapped address

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions by which a program tells rollcall what it does, such as the test that it runs, and what
- * its buffers contain.
+/* Functions by which a program tells rollcall what it does, such as the test that it runs, which
+ * values decide its next step, and what its buffers contain.
  *
  *   #include <rollcall/rollcall.h>
  *   rollcall_phase("tests/halo.c::exchange");
+ *   rollcall_value("batches", number_of_batches);
  *   rollcall_elements(gradient, sizeof(gradient), "float16");
  *   rollcall_replica("parameters", parameters, sizeof(parameters));
  *
- * The verdict on a hang then names the phase of each rank, and `--data` finds more. Nothing has to
- * be linked, except -ldl before glibc 2.34, where dlsym() is in libdl. Without librollcall.so in
- * the process, and on systems other than Linux, the calls do nothing. C89 and later, C++98 and
- * later; gcc and clang.
+ * The verdict on a hang then names the phase of each rank and the values that differ between the
+ * ranks, and `--data` finds more. Nothing has to be linked, except -ldl before glibc 2.34, where
+ * dlsym() is in libdl. Without librollcall.so in the process, and on systems other than Linux, the
+ * calls do nothing. C89 and later, C++98 and later; gcc and clang.
  *
  * The functions may be called by any thread, before MPI_Init, and after MPI_Finalize. They report
  * no errors. rollcall_phase() and rollcall_elements() are async-signal-safe, except for the first
@@ -58,6 +59,86 @@ static __inline__ void rollcall_phase(const char* text) {
   (void)text;
 #endif
 }
+
+/* Records the next value with this name. The last 8 values with each name are kept, also after the
+ * process has ended. The n-th value with a name on one rank is compared with the n-th values with
+ * that name on the others, and a verdict shows the first one that differs.
+ *
+ * `type` is one of ROLLCALL_VALUE_*. `value` points to the 8 bytes of a number or, for
+ * ROLLCALL_VALUE_BYTES, to `bytes` bytes, of which only a hash is kept. The pointers are not kept.
+ * The first 63 bytes of the name count. Does nothing before the process initialises MPI, NCCL or
+ * torch.distributed. Not async-signal-safe. Use rollcall_value() and rollcall_value_bytes(). */
+enum {
+  ROLLCALL_VALUE_SIGNED = 1,   /* a 64-bit integer in two's complement */
+  ROLLCALL_VALUE_UNSIGNED = 2, /* a 64-bit integer */
+  ROLLCALL_VALUE_DOUBLE = 3,
+  ROLLCALL_VALUE_BYTES = 4
+};
+static __inline__ void rollcall_value_of_(const char* name, int type, const void* value,
+                                          size_t bytes) {
+#if defined(__linux__)
+  static int searched;
+  static void* found;
+  union {
+    void* object;
+    void (*function)(const char*, int, const void*, size_t);
+  } record;
+  record.object = rollcall_find_("rollcall_value", &searched, &found);
+  if (record.object) record.function(name, type, value, bytes);
+#else
+  (void)name;
+  (void)type;
+  (void)value;
+  (void)bytes;
+#endif
+}
+
+/* Records a hash of `bytes` bytes at `data`: ranks are compared, and the bytes are not shown. */
+static __inline__ void rollcall_value_bytes(const char* name, const void* data, size_t bytes) {
+  rollcall_value_of_(name, ROLLCALL_VALUE_BYTES, data, bytes);
+}
+
+static __inline__ void rollcall_value_integer_(const char* name, int type, __UINT64_TYPE__ bits) {
+  rollcall_value_of_(name, type, &bits, sizeof(bits));
+}
+static __inline__ void rollcall_value_double_(const char* name, double value) {
+  rollcall_value_of_(name, ROLLCALL_VALUE_DOUBLE, &value, sizeof(value));
+}
+
+/* rollcall_value(name, value): `value` is a number, bool or enumerator, and is evaluated once. A
+ * long double is rounded to a double. */
+#if defined(__cplusplus)
+extern "C++" { /* the header may be included inside extern "C" */
+/* `number` is of the type to which integer promotion converts the value. */
+template <typename Number>
+inline void rollcall_value_number_(const char* name, Number number) {
+  if (static_cast<Number>(0.5) > static_cast<Number>(0)) {
+    rollcall_value_double_(name, static_cast<double>(number));
+  } else {
+    const bool is_signed = static_cast<Number>(-1) < static_cast<Number>(1);
+    rollcall_value_integer_(name, is_signed ? ROLLCALL_VALUE_SIGNED : ROLLCALL_VALUE_UNSIGNED,
+                            static_cast<__UINT64_TYPE__>(number));
+  }
+}
+template <typename Value>
+inline void rollcall_value(const char* name, Value value) {
+  rollcall_value_number_(name, value + 0);
+}
+} /* extern "C++" */
+#else
+/* C has no overloads, and before C11 no _Generic. */
+#define ROLLCALL_PROMOTED_(value) __typeof__((value) + 0)
+#define ROLLCALL_IS_(value, type) __builtin_types_compatible_p(ROLLCALL_PROMOTED_(value), type)
+#define rollcall_value(name, value)                                                              \
+  __builtin_choose_expr(                                                                         \
+      ROLLCALL_IS_(value, float) || ROLLCALL_IS_(value, double) ||                               \
+          ROLLCALL_IS_(value, long double),                                                      \
+      rollcall_value_double_((name), (double)(value)),                                           \
+      rollcall_value_integer_(                                                                   \
+          (name),                                                                                \
+          (ROLLCALL_PROMOTED_(value)) - 1 < 1 ? ROLLCALL_VALUE_SIGNED : ROLLCALL_VALUE_UNSIGNED, \
+          (__UINT64_TYPE__)(value)))
+#endif
 
 /* From now on the `bytes` bytes at `buffer` are numbers of `type`: "float16", "bfloat16", "float32"
  * or "float64". This holds wherever the process passes the bytes to MPI as MPI_BYTE or by another

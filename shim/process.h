@@ -17,7 +17,7 @@ namespace rollcall::shim {
 // Views into the mapped file.
 struct Process {
   ring::FileHeader* header = nullptr;
-  ring::Section* sections[ring::kMaxSections] = {};  // by SectionKind
+  ring::Section* sections[ring::kSectionKinds] = {};  // by SectionKind
   bool use_tsc = false;
   bool stacks = false;
   bool gpu = true;     // device progress is recorded

@@ -128,6 +128,7 @@ ring::FileHeader* MapAndFill(int fd, const Layout& layout) {
     add(ring::SectionKind::kData, sizeof(ring::DataRecord), layout.data_records);
     add(ring::SectionKind::kDataMembers, sizeof(ring::DataMember), layout.data_members);
   }
+  add(ring::SectionKind::kValues, sizeof(ring::NamedValues), layout.values);
   add(ring::SectionKind::kRings, sizeof(ring::Record), layout.ring_slots);
   if (layout.marks != 0) {
     offset = Align(offset, kPage);
@@ -226,6 +227,7 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
   layout.string_bytes = python ? 5 * unit + unit / 4 : 4 * unit;
   layout.call_path_words = 10 * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
+  layout.values = unit / 4 / sizeof(ring::NamedValues);
   layout.marks = contents.marks ? nccl::kMarkCells : 0;
   if (contents.data) {
     layout.data_members = layout.members;
@@ -238,8 +240,8 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
       layout.channels * sizeof(ring::Channel) + layout.peer_counts * sizeof(ring::PeerCount) +
       layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
       layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes + layout.call_path_words * 8 +
-      layout.python_codes * sizeof(ring::PythonCode) + 64 * ring::kMaxSections +
-      layout.data_members * sizeof(ring::DataMember) +
+      layout.python_codes * sizeof(ring::PythonCode) + layout.values * sizeof(ring::NamedValues) +
+      64 * ring::kMaxSections + layout.data_members * sizeof(ring::DataMember) +
       layout.data_records * sizeof(ring::DataRecord) +
       (contents.marks ? layout.marks * sizeof(ring::Mark) + kPage : 0);
   layout.ring_slots = layout.file_bytes > before_rings

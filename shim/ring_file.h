@@ -26,6 +26,7 @@ struct Layout {
   uint64_t marks = 0;
   uint64_t data_records = 0;
   uint64_t data_members = 0;
+  uint64_t values = 0;
   uint64_t ring_slots = 0;
 };
 

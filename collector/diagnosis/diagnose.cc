@@ -25,6 +25,7 @@
 #include "collector/diagnosis/wording/place_text.h"
 #include "collector/diagnosis/wording/python_notes.h"
 #include "collector/diagnosis/wording/torch_text.h"
+#include "collector/diagnosis/wording/values.h"
 #include "collector/model/rank_set.h"
 
 namespace rollcall {
@@ -377,6 +378,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   for (Finding& finding : report.findings) {
     if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
     AddPhases(trace, &finding);
+    AddValues(analysis, &finding);
     AddQuotes(trace, &finding);
   }
   CountConsequences(analysis, &report);

@@ -39,6 +39,9 @@ void MoveProcess(const Trace& to, Process* process) {
   for (OpenRequest& request : process->open_requests) MoveEvent(to, &request.event);
   for (Channel& channel : process->channels) Move(to.members, &channel.member);
   for (PeerCount& sum : process->peer_counts) Move(to.members, &sum.member);
+  for (NamedValues& values : process->values) {
+    for (RecordedValue& value : values.recent) Move(to.call_paths, &value.call_path);
+  }
   for (ReplicaRead& replica : process->replicas) Move(to.call_paths, &replica.data.call_path);
 }
 

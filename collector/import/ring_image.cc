@@ -35,6 +35,7 @@ class ImageTaker {
       TakeRecords();
       // There is no head below which all records are whole, as for the rings of threads.
       TakeLocked(SectionKind::kData);
+      TakeLocked(SectionKind::kValues);
       KeepNewestData();
       // The data that records refer to was written before them, so it is copied after them.
       RefreshHeader();
@@ -345,7 +346,7 @@ std::vector<uint8_t> PackImage(const RingImage& image) {
   header.header_bytes = sizeof(header);
   header.section_count = 0;
   uint64_t offset = sizeof(header);
-  for (uint32_t kind = 1; kind < kSectionKinds; ++kind) {
+  for (uint32_t kind = 1; kind < ring::kSectionKinds; ++kind) {
     const ImageTable& table = image.tables[kind];
     if (table.element_bytes == 0) continue;
     // The capacity is the present size, so that a reader does not consider the unused rest

@@ -61,15 +61,13 @@ struct ImageTable {
   uint64_t OffsetOf(uint64_t index) const { return offset + index * element_bytes; }
 };
 
-inline constexpr uint32_t kSectionKinds = 16;
-
 struct RingImage {
   std::string source;         // for messages
   bool usable = false;        // false: not a ring, or not one that this version can read
   bool moved = false;         // a thread made calls while the image was taken
   bool has_records = false;   // taken with ImageDepth::kAll
   ring::FileHeader header{};  // strings are NUL-terminated; zero beyond the end of a truncated file
-  std::array<ImageTable, kSectionKinds> tables;  // by SectionKind
+  std::array<ImageTable, ring::kSectionKinds> tables;  // by SectionKind
   std::vector<Problem> problems;
 
   const ImageTable& table(ring::SectionKind kind) const {

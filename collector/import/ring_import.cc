@@ -21,6 +21,7 @@ uint32_t RingImporter::Import(const RingSnapshot& snapshot) {
   ReadChannels(&context, members);
   ReadPeerCounts(&context, members);
   ReadData(&context, &references, members);
+  ReadValues(&context, &references);
   ReadEndWithoutMpi(&context.process);
   context.process.records_unreadable += snapshot.unreadable;
   trace_.problems.insert(trace_.problems.end(), snapshot.problems.begin(), snapshot.problems.end());

@@ -247,6 +247,9 @@ void ReadChannels(RingContext* context, const RingMembers& members);
 // After ReadChannels(): from an older ring, the sums of its channels.
 void ReadPeerCounts(RingContext* context, const RingMembers& members);
 
+// ring_values.cc: reads the values of rollcall_value().
+void ReadValues(RingContext* context, RingReferences* references);
+
 // ring_data.cc: reads the data of the members' collectives.
 void ReadData(RingContext* context, RingReferences* references, const RingMembers& members);
 

@@ -24,7 +24,7 @@ class ImageParser {
   ImageParser(const RingImage& image, RingSnapshot* out) : image_(image), out_(*out) {}
 
   void Parse() {
-    for (uint32_t kind = 0; kind < kSectionKinds; ++kind)
+    for (uint32_t kind = 0; kind < ring::kSectionKinds; ++kind)
       out_.lost[kind] = image_.tables[kind].lost;
     Thread();
     Members();
@@ -44,6 +44,7 @@ class ImageParser {
     PythonCode();
     Data();
     DataMembers();
+    Values();
     const ImageTable& paths = image_.table(SectionKind::kCallPaths);
     out_.path_words_at = paths.offset;
     out_.path_words.resize(paths.size());
@@ -334,6 +335,24 @@ class ImageParser {
     }
   }
 
+  void Values() {
+    const ImageTable& table = image_.table(SectionKind::kValues);
+    for (uint64_t i = 0; i < table.size(); ++i) {
+      const auto values = table.Get<ring::NamedValues>(i);
+      if (values.lock == 0 || IsBeingWritten(values.lock)) continue;
+      const bool sound = out_.HasString(values.name) &&
+                         std::ranges::all_of(values.recent, [](const ring::RecordedValue& value) {
+                           return value.type <= static_cast<uint16_t>(ring::ValueType::kHash);
+                         });
+      if (sound) {
+        out_.values.push_back(values);
+      } else {
+        AddProblem(&value_problems_, table.OffsetOf(i),
+                   fmt::format("damaged: recorded values, entry {}", i));
+      }
+    }
+  }
+
   void PeerCounts() {
     const ImageTable& table = image_.table(SectionKind::kPeerCounts);
     out_.counts_peers = table.capacity != 0;
@@ -375,6 +394,7 @@ class ImageParser {
   int sum_problems_ = 0;
   int code_problems_ = 0;
   int data_problems_ = 0;
+  int value_problems_ = 0;
 };
 
 }  // namespace

@@ -71,13 +71,14 @@ struct RingSnapshot {
   // Complete records of data by increasing number. The lock contains the number. Records of blocks
   // are ring::DataBlocks (BlocksIn()). Sizes and enumerators are in range.
   std::vector<ring::DataRecord> data;
+  std::vector<ring::NamedValues> values;       // those in use; names and types are in range
   std::vector<ring::DataMember> data_members;  // by increasing uid, without duplicates
   std::vector<ring::PythonCode> python_code;   // by index in the file; an incomplete one, or one
                                                // that refers outside the strings, has no hash
   std::vector<uint8_t> strings;                // see String()
   std::vector<uint64_t> path_words;            // see Path()
   uint64_t path_words_at = 0;                  // where they begin in the file, for messages
-  std::array<uint64_t, kSectionKinds> lost{};  // by SectionKind: elements that did not fit
+  std::array<uint64_t, ring::kSectionKinds> lost{};  // by SectionKind: elements that did not fit
   uint64_t unreadable = 0;       // torn or damaged elements of all tables and rings, except for
   uint64_t data_unreadable = 0;  // of the two tables of data, on which no hang depends
   std::vector<Problem> problems;

@@ -57,6 +57,8 @@ constexpr KnownSection Known(SectionKind kind) {
               offsetof(ring::DataMember, outside)};
     case SectionKind::kPeerCounts:
       return {sizeof(ring::PeerCount), "sums of messages"};
+    case SectionKind::kValues:
+      return {sizeof(ring::NamedValues), "recorded values"};
     case SectionKind::kUnused:
       break;
   }
@@ -141,7 +143,7 @@ void RingTables::LocateSections() {
   std::vector<std::pair<uint64_t, uint64_t>> taken = {{0, sizeof(ring::FileHeader)}};
   for (uint32_t i = 0; i < count; ++i) {
     const ring::Section& section = header.sections[i];
-    if (section.kind >= kSectionKinds || section.capacity == 0) continue;
+    if (section.kind >= ring::kSectionKinds || section.capacity == 0) continue;
     const auto kind = static_cast<SectionKind>(section.kind);
     const uint32_t known = Known(kind).OldestBytes();
     if (known == 0) continue;

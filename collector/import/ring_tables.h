@@ -44,7 +44,7 @@ class RingTables {
   RingImage& image_;
   uint64_t file_bytes_ = 0;
   uint64_t budget_ = kMaxImageBytes;
-  std::array<uint32_t, kSectionKinds> section_index_{};  // valid if a table has element_bytes
+  std::array<uint32_t, ring::kSectionKinds> section_index_{};  // valid if a table has element_bytes
 };
 
 // Ensures that the strings of a header end within their fields.

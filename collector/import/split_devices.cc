@@ -87,6 +87,7 @@ class Splitter {
       copy.peer_counts.clear();
       copy.gpu.clear();
       copy.replicas.clear();
+      copy.values.clear();
       trace_.processes.push_back(std::move(copy));
     }
     for (const Slot& slot : slots_) {

@@ -39,6 +39,7 @@ std::string SourceTree(std::string_view path) {
       })) {
     return "torch";
   }
+  if (path.ends_with("/python/rollcall/__init__.py")) return "rollcall";
   return After(path, "/mpi4py/", &rest) ? "mpi4py" : "";
 }
 
@@ -128,8 +129,10 @@ std::string FrameworkOf(const SourceFrame& frame) {
     return std::string(name.substr(0, name.find('.')));
   }
   if (FamilyOf(frame.module) == ModuleFamily::kTorch) return "torch";
-  // Functions of proto/rollcall.h, which programs compile.
-  if (frame.function.starts_with("rollcall_") && FileName(frame.file) == "rollcall.h") {
+  // Functions of proto/rollcall.h and proto/rollcall.f90, which programs compile.
+  const std::string_view file = FileName(frame.file);
+  if ((file == "rollcall.h" || file == "rollcall.f90") &&
+      frame.function.find("rollcall") != std::string::npos) {
     return "rollcall";
   }
   return FrameworkOfPath(frame.module);

@@ -27,6 +27,7 @@
 #include "collector/model/problem.h"
 #include "collector/model/source_blocks.h"
 #include "collector/model/source_frame.h"
+#include "collector/model/values.h"
 #include "proto/mpi_errors.h"
 #include "proto/operations.h"
 #include "proto/ring_format.h"
@@ -387,7 +388,8 @@ struct Process {
   std::optional<ErrorClass> ended_by;
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
-  std::string user_phase;  // as passed to rollcall_phase() (rollcall.h); or empty
+  std::vector<NamedValues> values;  // by name; of rollcall_value() (rollcall.h)
+  std::string user_phase;           // as passed to rollcall_phase() (rollcall.h); or empty
   ProcessEnd end;
   // There was no activity between two samples, of which the second began after the first ended; or
   // the process is gone. If false, the process is not proven to hang.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collector/diagnosis/wording/values.h"
 #include "collector/diagnosis/wording/waiting_set.h"
 #include "collector/matching/match_rules.h"
 #include "collector/matching/user_code.h"
@@ -81,6 +82,10 @@ Json FindingOf(const Trace& trace, const Finding& finding, const TextOptions& te
   json["notes"] = Json::array();
   for (size_t i = 0; i < std::min(finding.notes.size(), kMaxNotes); ++i) {
     json["notes"].push_back(Text(finding.notes[i]));
+  }
+  json["values"] = Json::array();
+  for (size_t i = 0; i < std::min(finding.values.size(), kMaxNotes); ++i) {
+    json["values"].push_back(Text(ValueText(finding.values[i])));
   }
   json["sites"] = Json::array();
   for (size_t i = 0; i < std::min(finding.sites.size(), kMaxSites); ++i) {

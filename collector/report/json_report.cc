@@ -86,6 +86,21 @@ Json LineToJson(const Trace& trace, const Finding& finding, const Site& site) {
   return line;
 }
 
+Json ValueToJson(const ComparedValue& value) {
+  Json json;
+  json["name"] = value.name;
+  json["number"] = value.number;
+  json["ranks_by_value"] = Json::array();
+  for (const ComparedValue::Group& group : value.groups) {
+    json["ranks_by_value"].push_back(
+        {{"value", group.text},
+         {"ranks", group.ranks},
+         {"file", OrNull(group.frame.file)},
+         {"line", group.frame.line == 0 ? Json(nullptr) : Json(group.frame.line)}});
+  }
+  return json;
+}
+
 Json FindingToJson(const Trace& trace, const Finding& finding) {
   Json json;
   json["kind"] = KindName(finding.kind);
@@ -114,6 +129,8 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   for (const RanksPhase& phase : finding.phases) {
     json["phases"].push_back({{"ranks", phase.ranks}, {"text", phase.text}});
   }
+  json["values"] = Json::array();
+  for (const ComparedValue& value : finding.values) json["values"].push_back(ValueToJson(value));
   json["title"] = finding.title;
   json["why"] = finding.why;
   json["fix"] = FixText(finding);

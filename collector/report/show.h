@@ -38,6 +38,10 @@ Shown ShowRank(const AlignedTrace& analysis, int32_t rank, size_t last);
 // `communicator` is as in TableOptions, but empty means all. `rank` -1: all ranks.
 Shown ShowMessages(const AlignedTrace& analysis, const std::string& communicator, int32_t rank);
 
+// Shows the values that were passed to rollcall_value(), by name and number. Ranks that passed the
+// same value at the same line share a row. `rank` -1: all ranks.
+Shown ShowValues(const AlignedTrace& analysis, int32_t rank);
+
 // Shows the live stacks of a rank's threads.
 Shown ShowThreads(const Trace& trace, int32_t rank);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "collector/diagnosis/wording/values.h"
 #include "collector/model/rank_set.h"
 #include "collector/report/columns.h"
 #include "collector/report/names.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kMaxSites = 12;
 // Wider source text is cut, because it would push the ranks out of view.
 constexpr size_t kSourceWidth = 60;
+constexpr size_t kMaxValues = 6;     // JSON lists all
 constexpr size_t kQuoteWidth = 300;  // of a line of a log
 
 std::string_view RoleText(Site::Role role) {
@@ -153,6 +155,9 @@ class TextWriter {
     Field("host", HostsText(finding.culprit_hosts));
     Field("why", finding.why);
     Field("fix", FixText(finding));
+    for (size_t i = 0; i < std::min(finding.values.size(), kMaxValues); ++i) {
+      Field("value", ValueText(finding.values[i]));
+    }
     for (const Quote& quote : finding.quotes) {
       Field("log", fmt::format("{}:{}: {}", quote.file, quote.line, Cut(quote.text, kQuoteWidth)));
     }

@@ -62,6 +62,7 @@ export interface Finding {
   title: string
   why: string
   fix: string
+  values: string[]
   notes: string[]
   sites: Site[]
   /** The page of the kind, without links: "## " headings, "```" blocks, "- " lists, tables. */

@@ -106,6 +106,7 @@ function Explanation({ finding }: { finding: Finding }) {
         <code><Text text={finding.kind} /></code>
         {differs && ` (${finding.kind_certainty})`}
       </dd>
+      {finding.values.map((value) => <><dt>value</dt><dd><Text text={value} limit={600} /></dd></>)}
       {finding.notes.map((note) => <><dt>note</dt><dd><Text text={note} limit={1200} /></dd></>)}
     </dl>
   )

@@ -152,6 +152,7 @@ function findingOf(culprits, waiting) {
     why: 'both calls come from ExchangeHalo() by the same call path and diverge there, at lines ' +
       '96 and 98',
     fix: 'call MPI_Barrier on every rank; keep only the side effect under the condition',
+    values: ['skip is 1 on rank 0 and 0 on ranks 1-3 (solver.c:94)'],
     notes: ['rank 0 makes this call at other times: the condition depends on more than the rank'],
     sites: [
       site('waiting', waiting, 'waiting', 'MPI_Barrier #57', 'solver.c:96', 'ExchangeHalo',

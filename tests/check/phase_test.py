@@ -7,6 +7,7 @@ import glob
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ sys.path.insert(1, os.path.join(HERE, "..", "jobs"))
 import jobs  # noqa: E402
 
 TEXT_AT, TEXT_BYTES = 1536, 256  # FileHeader::user_phase
+VALUES = {"bits": "5", "char": "255", "counter": "0", "double": "0.1", "enumerator": "3", "float": "0.5",
+          "most": "18446744073709551615", "short": "-2", "size": "16", "true": "1"}
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # How to compile, and how to link. A weak reference would be 0 in the second ones.
 EXECUTABLES = ((["-fPIE"], ["-pie"]), (["-fno-pie"], ["-no-pie"]))
@@ -68,6 +71,19 @@ class Test:
         if found != expected:
             sys.exit("%s: the ring has %r instead of %r" % (way, found, expected))
 
+    def expect_values(self, way):
+        """Those of the last run."""
+        shown = subprocess.run([self.args.rollcall, "show", "--values", self.directory + "/run"], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout
+        found = {}
+        for line in shown.splitlines():
+            name, number, value, _, place = [cell.strip() for cell in re.split(r"  +", line.strip())]
+            if number != "#1" or not place.startswith("phase.c:"):
+                sys.exit("%s: a wrong line of values: %s" % (way, line))
+            found[name] = value
+        if not found.pop("bytes", "").startswith("bytes with hash ") or found != VALUES:
+            sys.exit("%s: the values are %s" % (way, found))
+
     def expect_nothing_without_the_preload(self, way):
         with jobs.Job(jobs.launcher("openmpi", 1) + [self.program, "text"]) as job:
             if job.wait() != 0 or job.stdout().strip() != "done" or job.stderr():
@@ -80,9 +96,14 @@ class Test:
             if job.wait() != 1:
                 sys.exit("no finding:\n" + job.stdout() + job.stderr())
         with open(out, encoding="utf-8") as file:
-            phases = json.load(file)["findings"][0]["phases"]
+            finding = json.load(file)["findings"][0]
+        phases = finding["phases"]
         if phases != [{"ranks": [0], "text": "tests/phase.c::rank_0; alone"}, {"ranks": [1, 2], "text": "hang"}]:
             sys.exit("wrong phases: %s" % phases)
+        values = [(value["name"], [(same["value"], same["ranks"]) for same in value["ranks_by_value"]])
+                  for value in finding["values"]]
+        if values != [("goes on", [("1", [0]), ("0", [1, 2])])]:
+            sys.exit("wrong values: %s" % values)
 
 
 def main():
@@ -97,6 +118,7 @@ def main():
         for way in ways:
             test.build(*way)
             test.expect(way, ["in a test"], "in a test")
+            test.expect_values(way)
         test.expect(ways[-1], [], "before MPI_Init")
         test.expect_nothing_without_the_preload(ways[-1])
         test.expect_phases_in_a_verdict()

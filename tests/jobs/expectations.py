@@ -37,6 +37,7 @@ Keys of expect:
   attach-culprits     the ranks that `rollcall attach` has to name, if they differ: it has no recorded calls of
               the ranks
   lines           both (default), culprit, or none: which marked lines are compared
+  values          values of rollcall_value() that differ: NAME:CULPRIT/OTHERS, separated by commas; exactly these
   function@waiting, function@culprit   name of the function that holds the line
 """
 
@@ -114,7 +115,8 @@ def _keys(text, mpi):
 
 def _finish(finding, lines):
     known = {"kind", "culprits", "waiting", "op", "seq", "comm", "comm!", "certainty",
-             "analyze-certainty", "attach-culprits", "attach-kind", "lines", "function@waiting", "function@culprit"}
+             "analyze-certainty", "attach-culprits", "attach-kind", "lines", "function@waiting", "function@culprit",
+             "values"}
     unknown = set(finding) - known
     missing = {"kind", "culprits", "waiting", "op", "seq", "certainty"} - set(finding)
     if unknown or missing:
@@ -127,6 +129,9 @@ def _finish(finding, lines):
     finding["certainty"] = finding["certainty"].split(",")
     later = finding.get("analyze-certainty")
     finding["analyze-certainty"] = later.split(",") if later else finding["certainty"]
+    if "values" in finding:
+        pairs = [value.split(":") for value in finding["values"].split(",")]
+        finding["values"] = {name: values.split("/") for name, values in pairs}
     compared = finding.get("lines", "both")
     roles = {"both": ("culprit", "waiting"), "culprit": ("culprit",), "none": ()}[compared]
     finding["lines"] = {role: lines[role] for role in roles if lines[role]}

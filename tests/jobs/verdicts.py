@@ -43,6 +43,8 @@ def facts(finding, source):
         "seq": finding.get("sequence"),
         "lines": lines,
         "functions": functions,
+        "values": {value["name"]: [same["value"] for same in value["ranks_by_value"]]
+                   for value in finding.get("values", [])},
     }
 
 
@@ -65,6 +67,8 @@ def _differences(expected, actual, certainty_key):
         found.append("communicator: must not be %s" % actual["comm"])
     if actual["certainty"] not in expected[certainty_key]:
         check("certainty", " or ".join(expected[certainty_key]), actual["certainty"])
+    if "values" in expected:
+        check("values", expected["values"], actual["values"])
     for role, lines in expected["lines"].items():
         check("lines of role " + role, sorted(lines), sorted(actual["lines"][role], key=str))
     for role in ("culprit", "waiting"):

@@ -278,6 +278,7 @@ class RingFileBuilder {
     put(ring::SectionKind::kData, data);
     put(ring::SectionKind::kDataMembers, data_members);
     if (header.version_minor >= 11) put(ring::SectionKind::kPeerCounts, peer_counts);
+    if (header.version_minor >= 14) put(ring::SectionKind::kValues, values);
     built.section_count = index;
     built.file_bytes = bytes.size();
     std::memcpy(bytes.data(), &built, sizeof(built));
@@ -301,8 +302,9 @@ class RingFileBuilder {
   std::vector<ring::DataRecord> data;
   uint64_t data_written = 0;
   std::vector<ring::DataMember> data_members;
-  uint64_t lost[16] = {};          // by SectionKind
-  uint64_t min_capacity[16] = {};  // likewise: room for more elements
+  std::vector<ring::NamedValues> values;
+  uint64_t lost[ring::kSectionKinds] = {};          // by SectionKind
+  uint64_t min_capacity[ring::kSectionKinds] = {};  // likewise: room for more elements
 };
 
 // Reads and changes one struct in a built file.
@@ -401,6 +403,15 @@ inline RingFileBuilder MakeFullRing(int32_t rank = 1, int32_t size = 4) {
   of_world.outside = 3;
   of_world.recent[0] = {3, 99};
   builder.data_members.push_back(of_world);
+  ring::NamedValues values{};
+  values.lock = 20;
+  values.count = 9;
+  values.name = builder.AddString("batches");
+  for (uint64_t number = 2; number <= 9; ++number) {
+    values.recent[(number - 1) % ring::kRecentValues] = {
+        100 * number, 1000 + number, path, static_cast<uint16_t>(ring::ValueType::kSigned), 0};
+  }
+  builder.values.push_back(values);
   return builder;
 }
 

@@ -363,6 +363,8 @@ class Parser {
       builder_->LimitRecords(rank, static_cast<size_t>(Number(At(words, 2))));
     } else if (verb == "loses-data") {
       builder_->LoseData(rank, static_cast<uint64_t>(Number(At(words, 2))));
+    } else if (verb == "value") {
+      builder_->AddValue(rank, At(words, 2), At(words, 3), ParseArguments(words, 4).path);
     } else if (verb == "replica") {
       Replica(rank, words);
     } else if (verb == "counts") {

@@ -700,6 +700,30 @@ void TraceBuilder::AddReplica(int rank, const std::string& name, const CallData&
   process(rank)->replicas.push_back({name, read});
 }
 
+void TraceBuilder::AddValue(int rank, const std::string& name, const std::string& text,
+                            const std::vector<SourceFrame>& path) {
+  RecordedValue value;
+  value.at_ns = now_ns_ += 1000;
+  value.call_path = InternPath(path, false);
+  if (text.starts_with('\'')) {
+    value.type = ring::ValueType::kHash;
+    value.bits = std::hash<std::string>()(text);
+  } else if (text.find_first_of(".n") != std::string::npos) {
+    value.type = ring::ValueType::kFloat;
+    value.bits = std::bit_cast<uint64_t>(std::stod(text));
+  } else {
+    value.type = text.ends_with('u') ? ring::ValueType::kUnsigned : ring::ValueType::kSigned;
+    value.bits =
+        text.starts_with('-') ? static_cast<uint64_t>(std::stoll(text)) : std::stoull(text);
+  }
+  std::vector<NamedValues>& all = process(rank)->values;
+  auto values = std::ranges::find(all, name, &NamedValues::name);
+  if (values == all.end()) values = all.insert(all.end(), {name, {}});
+  value.number = values->recent.empty() ? 1 : values->recent.back().number + 1;
+  values->recent.push_back(value);
+  if (values->recent.size() > ring::kRecentValues) values->recent.erase(values->recent.begin());
+}
+
 void TraceBuilder::LoseFirst(int rank, uint64_t count) {
   process(rank)->threads[0].lost_collectives += count;
 }

@@ -124,6 +124,9 @@ class TraceBuilder {
   void Source(SourceBlocks source) { trace_.sources.push_back(std::move(source)); }
   uint64_t calls() const { return calls_; }
   // A buffer of rollcall_replica().
+  // `text`: see text_trace.md.
+  void AddValue(int rank, const std::string& name, const std::string& text,
+                const std::vector<SourceFrame>& path);
   void AddReplica(int rank, const std::string& name, const CallData& data, TypeClass type,
                   const std::vector<SourceFrame>& path);
   // The first `count` reads of data of a rank are overwritten.

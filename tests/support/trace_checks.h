@@ -115,6 +115,11 @@ inline std::string FindInconsistency(const Trace& trace) {
     for (const PeerCount& sum : process.peer_counts) {
       if (sum.member >= trace.members.size()) return "member of a sum of messages";
     }
+    for (const NamedValues& values : process.values) {
+      for (const RecordedValue& value : values.recent) {
+        if (bad(value.call_path, trace.call_paths.size())) return "call path of a value";
+      }
+    }
   }
   for (const World& world : trace.worlds) {
     for (size_t rank = 0; rank < world.processes.size(); ++rank) {

@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "collector/diagnosis/diagnose.h"
+#include "collector/diagnosis/wording/values.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
 #include "tests/support/text_trace.h"
@@ -142,6 +143,7 @@ inline std::string Sentences(const Trace& trace, const DiagnoseOptions& options)
   std::string text;
   for (const Finding& finding : report.findings) {
     text += finding.title + '\n';
+    for (const ComparedValue& value : finding.values) text += ValueText(value) + '\n';
     for (const std::string& note : finding.notes) text += note + '\n';
   }
   for (const std::string& note : report.notes) text += note + '\n';

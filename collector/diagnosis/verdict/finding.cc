@@ -15,6 +15,16 @@ constexpr size_t kMaxHosts = 8;
 
 }  // namespace
 
+std::vector<int32_t> RanksOf(const Finding& finding) {
+  std::vector<int32_t> ranks = finding.culprits;
+  ranks.insert(ranks.end(), finding.waiting.begin(), finding.waiting.end());
+  for (const Site& site : finding.sites) {
+    ranks.insert(ranks.end(), site.ranks.begin(), site.ranks.end());
+  }
+  Normalize(&ranks);
+  return ranks;
+}
+
 uint32_t CountHosts(const Trace& trace) {
   std::set<std::string_view> hosts;
   for (const Process& process : trace.processes) {

@@ -99,6 +99,23 @@ struct RanksPhase {
   std::string text;
 };
 
+// A value that differs between ranks of a finding.
+struct ComparedValue {
+  struct Group {
+    std::string text;            // the value
+    std::vector<int32_t> ranks;  // increasing
+    SourceFrame frame;           // the user's line that passed the value; without a file if unknown
+  };
+  // Of the values with smaller numbers.
+  enum class Before : uint8_t { kNone, kEqual, kUnknown };
+
+  std::string name;
+  uint64_t number = 0;    // the n-th call of rollcall_value() with this name
+  bool repeated = false;  // a rank has passed several values with this name
+  Before before = Before::kNone;
+  std::vector<Group> groups;  // at least two; the culprits' first
+};
+
 // A line of a log on which a finding rests.
 struct Quote {
   std::string file;
@@ -132,6 +149,9 @@ struct Finding {
   // The phases of the finding's ranks, culprits first; also in `notes`. Empty unless the job hangs
   // or a culprit is gone, because otherwise the ranks have moved since.
   std::vector<RanksPhase> phases;
+  // The values of rollcall_value() that differ between the finding's ranks; first those that
+  // separate the culprits from the others.
+  std::vector<ComparedValue> values;
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences
@@ -141,6 +161,9 @@ struct Finding {
   std::vector<int32_t> waiting_set;  // increasing
   std::vector<int32_t> awaited;      // increasing
 };
+
+// The ranks that the finding names: culprits, waiting ranks, and those of its sites. Increasing.
+std::vector<int32_t> RanksOf(const Finding& finding);
 
 // The number of hosts that processes name.
 uint32_t CountHosts(const Trace& trace);

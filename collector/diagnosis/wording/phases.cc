@@ -15,16 +15,6 @@ namespace {
 
 constexpr size_t kMaxNotes = 4;
 
-std::vector<int32_t> RanksOf(const Finding& finding) {
-  std::vector<int32_t> ranks = finding.culprits;
-  ranks.insert(ranks.end(), finding.waiting.begin(), finding.waiting.end());
-  for (const Site& site : finding.sites) {
-    ranks.insert(ranks.end(), site.ranks.begin(), site.ranks.end());
-  }
-  Normalize(&ranks);
-  return ranks;
-}
-
 }  // namespace
 
 void AddPhases(const Trace& trace, Finding* finding) {

@@ -173,6 +173,26 @@ TEST(RingReader, SumsThatShareAPeerAreDamage) {
   EXPECT_THAT(Problems(ring), HasSubstr("sums of messages share a peer"));
 }
 
+TEST(RingReader, LeavesOutValuesThatAreWrittenOrDamaged) {
+  RingFileBuilder builder = MakeFullRing();
+  const ring::NamedValues sound = builder.values[0];
+  const auto add = [&](auto change) {
+    ring::NamedValues values = sound;
+    change(&values);
+    builder.values.push_back(values);
+  };
+  add([](ring::NamedValues* values) { values->lock = 21; });
+  add([](ring::NamedValues* values) { *values = {}; });
+  add([](ring::NamedValues* values) { values->name = 0x7fffffff; });
+  add([](ring::NamedValues* values) { values->recent[3].type = 99; });
+  const RingSnapshot ring = Read(builder.Build());
+  ASSERT_THAT(ring.values, SizeIs(1));
+  EXPECT_EQ(ring.String(ring.values[0].name), "batches");
+  EXPECT_THAT(Codes(ring.problems), ElementsAre(ProblemCode::kDamaged, ProblemCode::kDamaged));
+  EXPECT_THAT(Problems(ring), HasSubstr("recorded values, entry 3"));
+  EXPECT_EQ(ring.unreadable, 0u) << "no hang depends on them";
+}
+
 TEST(RingReader, ReportsWhatItCannotRead) {
   const Bytes good = MakeFullRing().Build();
   const auto expect = [](const Bytes& bytes, ProblemCode code, int64_t offset) {

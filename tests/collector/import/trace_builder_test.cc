@@ -94,6 +94,15 @@ TEST(RingTraceBuilder, ImportsOneRing) {
   EXPECT_FALSE(process.peer_counts[0].receives_unseen);
   EXPECT_FALSE(process.peer_counts_lost);
   ASSERT_THAT(process.lifecycle, SizeIs(1));
+  ASSERT_THAT(process.values, SizeIs(1));
+  EXPECT_EQ(process.values[0].name, "batches");
+  ASSERT_THAT(process.values[0].recent, SizeIs(8));
+  for (uint64_t number = 2; number <= 9; ++number) {
+    const RecordedValue& value = process.values[0].recent[number - 2];
+    EXPECT_EQ(value.number, number);
+    EXPECT_EQ(value.Text(), std::to_string(100 * number));
+    EXPECT_EQ(value.call_path, bcast.call_path);
+  }
 
   EXPECT_EQ(trace.communicators[0].name, "MPI_COMM_WORLD");
   EXPECT_EQ(trace.communicators[1].name, "MPI_Comm_split #2 of MPI_COMM_WORLD, color 5");

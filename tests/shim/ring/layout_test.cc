@@ -51,7 +51,7 @@ TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
         layout.gpu_slots * sizeof(ring::GpuProgress) + layout.modules * sizeof(ring::Module) +
         layout.datatypes * sizeof(ring::Datatype) + layout.string_bytes +
         layout.call_path_words * 8 + layout.python_codes * sizeof(ring::PythonCode) +
-        layout.ring_slots * sizeof(ring::Record);
+        layout.values * sizeof(ring::NamedValues) + layout.ring_slots * sizeof(ring::Record);
     // Each section may start up to 63 bytes after the end of the previous one.
     ASSERT_LE(used + 63 * ring::kMaxSections, layout.file_bytes) << bytes;
     // All sections that a verdict needs are large enough, and at least a quarter is history.
@@ -62,6 +62,7 @@ TEST(PlanLayout, SectionsFitIntoAFileOfAnySize) {
     ASSERT_GE(layout.peer_counts, layout.channels) << bytes;
     ASSERT_GE(layout.modules, 16u) << bytes;
     ASSERT_GE(layout.call_path_words, 1024u) << bytes;
+    ASSERT_GE(layout.values, 8u) << bytes;
     ASSERT_GE(layout.ring_slots * sizeof(ring::Record), layout.file_bytes / 4) << bytes;
   }
 }

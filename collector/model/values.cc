@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collector/model/values.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace rollcall {
+
+bool RecordedValue::Equals(const RecordedValue& other) const {
+  if (type == other.type && bits == other.bits) return true;
+  const auto integer = [](const RecordedValue& value) {
+    return value.type == ring::ValueType::kSigned || value.type == ring::ValueType::kUnsigned;
+  };
+  // The types of an integer may differ, as `size_t` and `int` do. Equal bits are then equal numbers
+  // unless the sign bit is set.
+  return integer(*this) && integer(other) && bits == other.bits && static_cast<int64_t>(bits) >= 0;
+}
+
+std::string RecordedValue::Text() const {
+  switch (type) {
+    case ring::ValueType::kSigned:
+      return fmt::format("{}", static_cast<int64_t>(bits));
+    case ring::ValueType::kUnsigned:
+      return fmt::format("{}", bits);
+    case ring::ValueType::kFloat:
+      return fmt::format("{}", std::bit_cast<double>(bits));
+    case ring::ValueType::kHash:
+      return fmt::format("bytes with hash {:08x}", bits >> 32);
+    case ring::ValueType::kNone:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace rollcall
