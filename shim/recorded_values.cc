@@ -71,5 +71,6 @@ extern "C" ROLLCALL_EXPORT void rollcall_value(const char* name, int type, const
                                                size_t bytes) {
   rollcall::shim::RecordValue(name, static_cast<rollcall::ring::ValueType>(type), value, bytes,
                               ROLLCALL_CALLER_FRAME());
+  ROLLCALL_KEEP_FRAME();
 }
 #endif

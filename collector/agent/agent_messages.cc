@@ -233,6 +233,7 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
     StackTarget target;
     target.id = message.live_stack().id();
     target.wait_only = message.live_stack().wait_only();
+    target.variables = message.live_stack().variables();
     if (process != nullptr && !process->ended) {
       target.pid = process->pid;
       target.own_pid = process->sample.pid;
@@ -241,6 +242,9 @@ void Agent::Handle(const rpc::CollectorMessage& message) {
       target.world_rank = process->sample.world_rank;
       target.activity = process->sample.activity;
       target.all_here = SeesAllRanks(process->sample);
+      // In another pid namespace, the ids of its threads are not known here.
+      const bool knows_tid = target.own_pid == static_cast<uint32_t>(target.pid);
+      if (knows_tid) target.tid = static_cast<pid_t>(message.live_stack().tid());
     }
     request_worker_.Submit(connection_, message.live_stack(), target);
   } else if (message.has_environment()) {

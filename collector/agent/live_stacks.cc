@@ -12,6 +12,7 @@
 #include "collector/live/activity.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
+#include "collector/live/native_variables.h"
 #include "collector/live/process_image.h"
 #include "collector/live/process_state.h"
 #include "collector/live/socket_wait.h"
@@ -102,6 +103,28 @@ LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wai
   }
   if (after) look.outside_wait = FindOutsideWait(proc, *after, users, all_here);
   return look;
+}
+
+std::vector<VariablesOfFrame> TakeVariables(pid_t pid, uint64_t start_ticks, pid_t tid,
+                                            Symbolizer* symbolizer) {
+  const ProcSource proc;
+  if (!ReadProcessState(proc, pid, start_ticks)) return {};
+  LiveStackOptions options;
+  options.tid = tid == 0 ? pid : tid;
+  options.python_locals = true;
+  const LiveStacks stacks = CaptureLiveStacks(proc, pid, options);
+  std::vector<VariablesOfFrame> frames;
+  if (stacks.threads.empty()) return frames;
+  const LiveThread& thread = stacks.threads.front();
+  if (thread.python.frames.empty()) {
+    return ReadNativeVariables(ProcessMemory(pid), thread, symbolizer, &IsUserLine);
+  }
+  for (LiveFrame& frame : LiveFrames(thread, symbolizer)) {  // innermost first
+    if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
+    frames.push_back({std::move(frame.frame), std::move(frame.variables)});
+  }
+  std::ranges::reverse(frames);
+  return frames;
 }
 
 }  // namespace rollcall::agent

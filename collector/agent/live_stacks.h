@@ -29,6 +29,13 @@ struct LiveLook {
 LiveLook TakeLiveStacks(pid_t pid, uint64_t start_ticks, bool all_here, bool wait_only,
                         Symbolizer* symbolizer);
 
+// Returns the variables of the user's frames of thread `tid` (0: the main thread), outermost first:
+// of the Python frames if there are any, else of those with debug information. Empty if there are
+// none, or if they cannot be read. The thread is held for a few microseconds per frame. May be
+// called from any thread, one call at a time.
+std::vector<VariablesOfFrame> TakeVariables(pid_t pid, uint64_t start_ticks, pid_t tid,
+                                            Symbolizer* symbolizer);
+
 }  // namespace rollcall::agent
 
 #endif  // ROLLCALL_COLLECTOR_AGENT_LIVE_STACKS_H_

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <utility>
+#include <vector>
 
 #include "collector/agent/live_stacks.h"
 #include "collector/base/clock.h"
@@ -38,6 +39,21 @@ void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& req
                            const StackTarget& target) {
   worker_.Add([this, connection, number = request.request(), target] {
     Result<JournalWriter> journal = JournalWriter::Open(run_directory_ + "/" + kJournalFile);
+    rpc::AgentMessage answer;
+    answer.mutable_live_stacks()->set_request(number);
+    answer.mutable_live_stacks()->set_id(target.id);
+    if (target.variables) {
+      std::vector<VariablesOfFrame> frames =
+          TakeVariables(target.pid, target.start_ticks, target.tid, &symbolizer_);
+      if (journal && !frames.empty()) {
+        journal->Append(journal::VariablesSeen{
+            .process = {target.id, target.host, target.own_pid, target.world_rank},
+            .activity = target.activity,
+            .frames = std::move(frames),
+            .at_ns = Now(CLOCK_REALTIME)});
+      }
+      return reply_(connection, std::move(answer));
+    }
     LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here,
                                    target.wait_only, &symbolizer_);
     const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
@@ -53,9 +69,6 @@ void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& req
                                                .wait = look.outside_wait,
                                                .at_ns = now_ns});
     }
-    rpc::AgentMessage answer;
-    answer.mutable_live_stacks()->set_request(number);
-    answer.mutable_live_stacks()->set_id(target.id);
     reply_(connection, std::move(answer));
   });
 }

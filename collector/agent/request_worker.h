@@ -27,7 +27,9 @@ struct StackTarget {
   int32_t world_rank = -1;
   uint64_t activity = 0;  // RingActivity()
   bool wait_only = false;
-  bool all_here = false;  // this node has all ranks of its job, and sees their processes
+  bool variables = false;  // only those of thread `tid`, or of the main thread if it is 0
+  pid_t tid = 0;           // in the agent's pid namespace
+  bool all_here = false;   // this node has all ranks of its job, and sees their processes
 };
 
 // The process whose environment represents the node's environment. pid 0: no rank lives, and the

@@ -89,7 +89,8 @@ class Writer {
   }
 
   OrderedJson Value(const LiveFrame& live) {
-    const auto& [frame, digest, integers, build_id] = live;  // all members
+    // All members; variables of other kinds than integers are not stored.
+    const auto& [frame, digest, integers, build_id, variables] = live;
     return Object(StoredFrame{NumberOf({frame, build_id}), digest, integers});
   }
   template <typename T>

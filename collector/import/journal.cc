@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxFrames = 512;
+constexpr size_t kMaxVariables = 512;  // of a frame
 
 // Names of enumerators, by value.
 constexpr std::array<std::string_view, 5> kHow = {"unknown", "alive", "exited", "signaled",
@@ -239,6 +240,28 @@ void Fields(Io& io, Of<Io, journal::OutsideWaitSeen>& seen) {
 }
 
 template <typename Io>
+bool Fields(Io& io, Of<Io, Variable>& variable) {
+  io("name", variable.name, 256);
+  const bool known = io.Named("kind", variable.kind, kVariableNames);  // else of a newer version
+  io.Hex("bits", variable.bits);
+  io.If(variable.perhaps_unset, "perhaps_unset", variable.perhaps_unset);
+  return known && !variable.name.empty();
+}
+
+template <typename Io>
+bool Fields(Io& io, Of<Io, VariablesOfFrame>& frame) {
+  Fields(io, frame.frame);
+  io.List("variables", frame.variables, kMaxVariables);
+  return true;
+}
+
+template <typename Io>
+void Fields(Io& io, Of<Io, journal::VariablesSeen>& seen) {
+  io("activity", seen.activity);
+  io.List("frames", seen.frames, kMaxFrames);
+}
+
+template <typename Io>
 void Fields(Io& io, Of<Io, journal::Symbols>& symbols) {
   io("module", symbols.module_path);
   io("build_id", symbols.build_id, 128);
@@ -302,6 +325,7 @@ void Fields(Io& io, Of<Io, journal::Source>& source) {
   io("file", source.source.file);
   io.List("blocks", source.source.blocks);
   if (Io::kReads || !source.source.flow.empty()) io.List("flow", source.source.flow);
+  io.If(!source.source.conditions.empty(), "conditions", source.source.conditions, 256);
 }
 
 template <typename Io, typename Event>
@@ -314,8 +338,8 @@ void AllFields(Io& io, Event& event) {
 
 // In the order of JournalEvent.
 constexpr std::array<std::string_view, std::variant_size_v<JournalEvent>> kEventNames = {
-    "run",     "process-seen", "process-end", "quiet", "stack",        "symbols",     "verdict",
-    "job-end", "absent",       "source",      "clock", "stop-request", "outside-wait"};
+    "run",     "process-seen", "process-end", "quiet", "stack",        "symbols",      "verdict",
+    "job-end", "absent",       "source",      "clock", "stop-request", "outside-wait", "variables"};
 
 // The event of type `type`.
 template <size_t... types>

@@ -86,6 +86,14 @@ struct OutsideWaitSeen {
   int64_t at_ns = kNoTime;
 };
 
+// The variables of the frames of the thread that is in a call: Process::variables.
+struct VariablesSeen {
+  ProcessName process;
+  uint64_t activity = 0;  // RingActivity() before they were read
+  std::vector<VariablesOfFrame> frames;
+  int64_t at_ns = kNoTime;
+};
+
 // The symbols of a code address, from the machine that had the binary.
 struct Symbols {
   std::string module_path;
@@ -138,7 +146,7 @@ using JournalEvent =
     std::variant<journal::Run, journal::ProcessSeen, journal::ProcessEnded, journal::Quiet,
                  journal::StackSeen, journal::Symbols, journal::Verdict, journal::JobEnd,
                  journal::Absent, journal::Source, journal::Clock, journal::StopRequest,
-                 journal::OutsideWaitSeen>;
+                 journal::OutsideWaitSeen, journal::VariablesSeen>;
 
 // One line, with its line break. Valid UTF-8 whatever the strings contain.
 std::string FormatJournalLine(const JournalEvent& event);
@@ -186,6 +194,7 @@ inline constexpr uint64_t kMaxJournalBytes = uint64_t{512} << 20;
 //   - the time of a reported hang, for processes that have not moved since;
 //   - live stacks: the last ones of each thread;
 //   - waits for the world outside the job, if the activity is still the journaled one;
+//   - variables of frames, if the activity is still the journaled one;
 //   - symbols of codes;
 //   - nodes without rings, as problems.
 // Call it with all journals at once: each application costs time linear in the processes.

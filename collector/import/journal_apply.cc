@@ -123,6 +123,13 @@ class JournalApplier {
     process->outside_wait = seen.wait;
   }
 
+  void operator()(const journal::VariablesSeen& seen) {
+    Process* process = Find(seen.process, seen.at_ns);
+    if (process == nullptr) return;
+    const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    if (builder_.Activity(index) == seen.activity) process->variables = seen.frames;
+  }
+
   void operator()(const journal::Symbols& symbols) {
     const bool says_something = std::ranges::any_of(symbols.frames, [](const SourceFrame& frame) {
       return frame.detail != FrameDetail::kModule;

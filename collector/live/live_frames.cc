@@ -61,7 +61,7 @@ std::vector<LiveFrame> LiveFrames(const LiveThread& thread, Symbolizer* symboliz
     for (const MergedStep& step : merged.steps) {
       if (step.python) {
         const LivePythonFrame& frame = python.frames[step.index];
-        frames.push_back({frame.frame, frame.digest, frame.integers});
+        frames.push_back({frame.frame, frame.digest, frame.integers, {}, frame.variables});
       } else {
         add_native(step.index);
       }

@@ -20,6 +20,7 @@ struct LiveFrame {
   uint64_t digest = 0;
   std::vector<PythonInteger> integers = {};  // of a Python frame, if requested
   std::string build_id = {};                 // of frame.module; empty: unknown, or Python's
+  std::vector<Variable> variables = {};      // as `integers`
 };
 
 // Returns the thread's frames as one stack, innermost first; Python frames replace the native

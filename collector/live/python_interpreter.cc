@@ -26,6 +26,12 @@ enum Name : uint8_t {
   kCellType,
   kIntegerType,
   kGeneratorType,
+  kFloatType,
+  kBoolType,
+  kListType,
+  kSetType,
+  kNoneObject,
+  kTrueObject,
   kVersionAddress,  // from 3.11
   kAddedIn310,
   kAddedIn39,
@@ -38,7 +44,9 @@ constexpr std::array<std::string_view, kNames> kText = {
     "_PyRuntime",         "PyCode_Type",         "PyFrame_Type",
     "PyUnicode_Type",     "PyBytes_Type",        "PyType_Type",
     "PyTuple_Type",       "PyDict_Type",         "PyCell_Type",
-    "PyLong_Type",        "PyGen_Type",          "Py_Version",
+    "PyLong_Type",        "PyGen_Type",          "PyFloat_Type",
+    "PyBool_Type",        "PyList_Type",         "PySet_Type",
+    "_Py_NoneStruct",     "_Py_TrueStruct",      "Py_Version",
     "PyGC_Disable",       "PyFrame_GetCode",     "PyCode_NewWithPosOnlyArgs",
     "PyPy_IsInitialized", "_Py_NegativeRefcount"};
 
@@ -107,6 +115,12 @@ PythonPresence Examine(const ProcessMemory& memory, const LoadedModule& module, 
   interpreter->cell_type = known(kCellType);
   interpreter->integer_type = known(kIntegerType);
   interpreter->generator_type = known(kGeneratorType);
+  interpreter->float_type = known(kFloatType);
+  interpreter->bool_type = known(kBoolType);
+  interpreter->list_type = known(kListType);
+  interpreter->set_type = known(kSetType);
+  interpreter->none = known(kNoneObject);
+  interpreter->yes = known(kTrueObject);
   std::array<unsigned char, python::kDebugOffsetsBytes> offsets{};
   const bool published =
       memory.Read(interpreter->runtime, offsets.data(), offsets.size()) == offsets.size();

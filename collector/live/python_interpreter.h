@@ -28,6 +28,12 @@ struct PythonInterpreter {
   uint64_t cell_type = 0;
   uint64_t integer_type = 0;  // PyLong_Type
   uint64_t generator_type = 0;
+  uint64_t float_type = 0;
+  uint64_t bool_type = 0;
+  uint64_t list_type = 0;
+  uint64_t set_type = 0;
+  uint64_t none = 0;  // None
+  uint64_t yes = 0;   // True
 };
 
 enum class PythonPresence : uint8_t {

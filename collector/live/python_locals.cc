@@ -116,9 +116,9 @@ class LocalsReader {
     SlotDigest digest;
     digest.Add(address);
     AddFrame(frame, *code, kMaxGenerators, &digest);
-    TakeVariables(frame, *code, &locals.integers);
+    TakeVariables(frame, *code, &locals);
     if (!code->optimized && frame.locals == frame.globals) {
-      TakeGlobals(frame, &locals.integers, &digest);
+      TakeGlobals(frame, &locals, &digest);
     }
     // A partial list of variables must not be taken for a complete list.
     if (Late()) return {};
@@ -284,23 +284,23 @@ class LocalsReader {
 
   // --- Integers
 
-  void TakeVariables(const SlotFrame& frame, const SlotCode& code,
-                     std::vector<PythonInteger>* integers) {
+  void TakeVariables(const SlotFrame& frame, const SlotCode& code, PythonLocals* locals) {
     const size_t count = std::min(code.names.size(), frame.slots.size());
     for (size_t i = 0; i < count && !Late(); ++i) {
-      const PythonObject* object = Find(frame.slots[i] & ~python::kFrameCodeTag);
+      uint64_t address = frame.slots[i] & ~python::kFrameCodeTag;
+      const PythonObject* object = Find(address);
       if (object == nullptr) continue;
       if (code.cells[i] && object->type == interpreter_.cell_type) {
         if (object->size < layout_.cell_value + 8) continue;
-        object = Find(PythonField<uint64_t>(object->bytes.data(), layout_.cell_value));
+        address = PythonField<uint64_t>(object->bytes.data(), layout_.cell_value);
+        object = Find(address);
         if (object == nullptr) continue;
       }
-      Take(code.names[i], *object, integers);
+      Take(code.names[i], address, *object, locals);
     }
   }
 
-  void TakeGlobals(const SlotFrame& frame, std::vector<PythonInteger>* integers,
-                   SlotDigest* digest) {
+  void TakeGlobals(const SlotFrame& frame, PythonLocals* locals, SlotDigest* digest) {
     const std::vector<uint64_t>& stored = StoredNames(frame.code);
     objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
       // Names in code are interned. A dict's key is the object that was stored first, which is
@@ -312,25 +312,29 @@ class LocalsReader {
       if (object == nullptr) return;
       const auto integer = objects_.Integer(*object);
       if (integer) digest->Add(static_cast<uint64_t>(*integer));
-      Take(key, *object, integers);
+      Take(key, value, *object, locals);
     });
   }
 
-  void Take(uint64_t name, const PythonObject& object, std::vector<PythonInteger>* integers) {
-    const auto value = objects_.Integer(object);
-    if (!value || integers->size() == kMaxPythonIntegers) return;
+  void Take(uint64_t name, uint64_t address, const PythonObject& object, PythonLocals* locals) {
+    std::optional<Variable> value = objects_.Scalar(address, object);
+    if (!value || locals->variables.size() == kMaxPythonVariables) return;
     const auto [entry, is_new] = names_.try_emplace(name);
     if (is_new && !objects_.ReadText(name, kMaxVariableNameCharacters, &entry->second)) {
       entry->second.clear();
     }
     const std::string& text = entry->second;
     // A comprehension's variable hides the module's.
-    if (text.empty() || std::ranges::any_of(*integers, [&](const PythonInteger& one) {
+    if (text.empty() || std::ranges::any_of(locals->variables, [&](const Variable& one) {
           return one.name == text;
         })) {
       return;
     }
-    integers->push_back({text, *value});
+    value->name = text;
+    if (value->kind == Variable::Kind::kInteger && locals->integers.size() < kMaxPythonIntegers) {
+      locals->integers.push_back({text, static_cast<int64_t>(value->bits)});
+    }
+    locals->variables.push_back(std::move(*value));
   }
 
   const std::vector<uint64_t>& StoredNames(uint64_t address) {

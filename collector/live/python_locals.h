@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the variables of a Python frame, as far as they distinguish the iterations of a loop.
 //
-// Only values of ints leave the process. Strings and all other values may be secrets: they are read
-// only to compute a hash.
+// Only values of ints leave the process those of floats, bools and None, and the lengths of
+// containers. Strings and all other values may be secrets: they are read only to compute
+// a hash.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PYTHON_LOCALS_H_
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_LOCALS_H_
 
@@ -16,6 +17,7 @@
 #include "collector/live/process_image.h"
 #include "collector/live/python_interpreter.h"
 #include "collector/model/place.h"
+#include "collector/model/values.h"
 
 namespace rollcall {
 
@@ -23,6 +25,8 @@ struct PythonLocals {
   // In the order of the code's variables, at most kMaxPythonIntegers. For a module's frame: the
   // variables of a comprehension that runs in it, then the globals that its own code stores.
   std::vector<PythonInteger> integers;
+  // The same variables, and those of the other kinds of Variable; at most kMaxPythonVariables.
+  std::vector<Variable> variables;
   // Hash of the frame's instruction, its variables, its value stack, and the objects that they
   // refer to. Of each object, the hash covers the type and, within the first 48 bytes after the
   // header, the object's own bytes. Of a suspended generator it also covers the frame. If the
@@ -40,6 +44,7 @@ struct PythonLocals {
 };
 
 inline constexpr size_t kMaxPythonIntegers = 256;
+inline constexpr size_t kMaxPythonVariables = 512;
 inline constexpr size_t kMaxPythonSlots = 512;
 
 // Returns one entry for each of `frames`, which are addresses of frames of one thread that is

@@ -148,6 +148,32 @@ std::optional<int64_t> PythonObjects::Integer(const PythonObject& object) const 
   return static_cast<int64_t>(negative ? -value : value);
 }
 
+std::optional<Variable> PythonObjects::Scalar(uint64_t address, const PythonObject& object) const {
+  using Kind = Variable::Kind;
+  const auto of = [&](Kind kind, uint64_t bits) { return Variable{{}, kind, bits}; };
+  // A type that the interpreter does not export is 0, which no object has.
+  if (object.type == 0) return {};
+  if (address == interpreter_.none) return of(Kind::kNone, 0);
+  if (object.type == interpreter_.bool_type && interpreter_.yes != 0) {
+    return of(Kind::kBool, address == interpreter_.yes ? 1 : 0);
+  }
+  if (const auto integer = Integer(object)) {
+    return of(Kind::kInteger, static_cast<uint64_t>(*integer));
+  }
+  // The word after the header: the value of a float (Include/cpython/floatobject.h), and the number
+  // of elements of each of these containers (setobject.h: `fill`, then `used`).
+  const bool has_size =
+      object.type == interpreter_.list_type || object.type == interpreter_.tuple_type ||
+      object.type == interpreter_.dict_type || object.type == interpreter_.text_type ||
+      object.type == interpreter_.bytes_type;
+  const uint32_t at = kPythonHeaderBytes + (object.type == interpreter_.set_type ? 8 : 0);
+  const bool is_float = object.type == interpreter_.float_type;
+  if (!has_size && !is_float && object.type != interpreter_.set_type) return {};
+  if (object.size < at + sizeof(uint64_t)) return {};
+  return of(is_float ? Kind::kFloat : Kind::kLength,
+            PythonField<uint64_t>(object.bytes.data(), at));
+}
+
 const PythonType& PythonObjects::TypeOf(const PythonObject& object) {
   const auto [entry, is_new] = types_.try_emplace(object.type);
   if (is_new) entry->second = ReadType(object.type);

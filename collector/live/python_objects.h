@@ -19,6 +19,7 @@
 
 #include "collector/live/process_image.h"
 #include "collector/live/python_interpreter.h"
+#include "collector/model/values.h"
 
 namespace rollcall {
 
@@ -72,6 +73,9 @@ class PythonObjects {
 
   // The value of an int; bools are excluded. Nothing if it takes more than 64 bits.
   std::optional<int64_t> Integer(const PythonObject& object) const;
+
+  // The value of the object at `address`, without a name, if it is of one of the kinds of Variable.
+  std::optional<Variable> Scalar(uint64_t address, const PythonObject& object) const;
 
   // Returns a reference owned by this object.
   const PythonType& TypeOf(const PythonObject& object);

@@ -86,6 +86,7 @@ class Walker {
     std::vector<PythonLocals> all = ReadPythonLocals(memory_, interpreter_, addresses_, deadline_);
     for (size_t i = 0; i < all.size(); ++i) {
       stack_.frames[i].integers = std::move(all[i].integers);
+      stack_.frames[i].variables = std::move(all[i].variables);
       stack_.frames[i].digest = all[i].digest;
     }
   }

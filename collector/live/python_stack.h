@@ -28,6 +28,7 @@ struct LivePythonFrame {
   bool entry = false;  // the outermost frame of one call of the interpreter's loop
   // As in PythonLocals, if requested.
   std::vector<PythonInteger> integers{};
+  std::vector<Variable> variables{};
   uint64_t digest = 0;
 
   bool operator==(const LivePythonFrame&) const = default;

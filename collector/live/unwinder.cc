@@ -15,13 +15,9 @@ namespace {
 
 constexpr size_t kMaxCopiedModuleBytes = 64 << 20;
 
-// The callee-saved registers, by DWARF number: System V x86-64 ABI, figure 3.4; AAPCS64, 6.1.1.
 #if defined(__aarch64__)
-constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {19, 20, 21, 22, 23, 24,
-                                                             25, 26, 27, 28, 29};
 constexpr int kInstruction = -1;  // not among the registers of a snapshot
 #else
-constexpr unsigned kPreserved[FrameRegisters::kPreserved] = {3, 6, 12, 13, 14, 15};
 constexpr int kInstruction = 16;
 #endif
 
@@ -199,8 +195,7 @@ class Unwinder::Impl {
       return dwfl_frame_reg(frame, number, &word) == 0 ? word : 0;
     };
     registers.stack_pointer = value(ThreadSnapshot::kStackPointer);
-    std::transform(std::begin(kPreserved), std::end(kPreserved), registers.preserved.begin(),
-                   value);
+    std::ranges::transform(FrameRegisters::kPreserved, registers.preserved.begin(), value);
     // From here on, libdwfl would guess frames by frame pointers, which generated code may not
     // maintain.
     if (walk->stack->frames.back().module_path.empty()) {

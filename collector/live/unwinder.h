@@ -19,13 +19,17 @@ namespace rollcall {
 // The callee-saved registers of a function at its current call (or, for the innermost one, where it
 // stopped).
 struct FrameRegisters {
+  // DWARF numbers: System V x86-64 ABI, figure 3.4; AAPCS64, 6.1.1.
 #if defined(__aarch64__)
-  static constexpr size_t kPreserved = 11;
+  static constexpr int kStackPointer = 31;
+  static constexpr std::array<unsigned, 11> kPreserved = {19, 20, 21, 22, 23, 24,
+                                                          25, 26, 27, 28, 29};
 #else
-  static constexpr size_t kPreserved = 6;
+  static constexpr int kStackPointer = 7;
+  static constexpr std::array<unsigned, 6> kPreserved = {3, 6, 12, 13, 14, 15};
 #endif
-  uint64_t stack_pointer = 0;                    // 0: unknown
-  std::array<uint64_t, kPreserved> preserved{};  // 0 if unknown
+  uint64_t stack_pointer = 0;                           // 0: unknown
+  std::array<uint64_t, kPreserved.size()> preserved{};  // 0 if unknown
 };
 
 struct UnwoundStack {

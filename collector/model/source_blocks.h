@@ -60,6 +60,8 @@ struct SourceBlocks {
   std::string file;  // as in SourceFrame::file
   std::vector<SourceBlock> blocks;
   std::vector<SourceFlow> flow = {};
+  // By SourceBlock::branch: the texts of the conditions of the branch's arms. May be shorter.
+  std::vector<std::string> conditions = {};
 };
 
 // Whether both blocks are arms, and no rank executes both in one pass.

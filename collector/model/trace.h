@@ -389,7 +389,11 @@ struct Process {
   uint32_t exit_call_path = kNoIndex;
   std::optional<UncaughtException> exception;
   std::vector<NamedValues> values;  // by name; of rollcall_value() (rollcall.h)
-  std::string user_phase;           // as passed to rollcall_phase() (rollcall.h); or empty
+  // The variables of the user's frames that lead to the call that the process is in, outermost
+  // first: of Python or, if it runs none, of C, C++ and Fortran. Read of few processes, after a
+  // hang was found.
+  std::vector<VariablesOfFrame> variables;
+  std::string user_phase;  // as passed to rollcall_phase() (rollcall.h); or empty
   ProcessEnd end;
   // There was no activity between two samples, of which the second began after the first ended; or
   // the process is gone. If false, the process is not proven to hang.

@@ -7,6 +7,25 @@
 
 namespace rollcall {
 
+std::string Variable::Text(Language language) const {
+  switch (kind) {
+    case Kind::kInteger:
+      return fmt::format("{}", static_cast<int64_t>(bits));
+    case Kind::kFloat:
+      return fmt::format("{}", std::bit_cast<double>(bits));
+    case Kind::kBool:
+      if (language == Language::kPython) return bits == 0 ? "False" : "True";
+      return bits == 0 ? "false" : "true";
+    case Kind::kNone:
+      return "None";
+    case Kind::kLength:
+      return fmt::format("of length {}", bits);
+    case Kind::kPointer:
+      return bits == 0 ? "null" : "not null";
+  }
+  return "unknown";
+}
+
 bool RecordedValue::Equals(const RecordedValue& other) const {
   if (type == other.type && bits == other.bits) return true;
   const auto integer = [](const RecordedValue& value) {

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that a program passed to rollcall_value() (rollcall.h). Plain data.
+// The values that a program passed to rollcall_value() (rollcall.h), and variables of its frames.
+// Plain data.
 #ifndef ROLLCALL_COLLECTOR_MODEL_VALUES_H_
 #define ROLLCALL_COLLECTOR_MODEL_VALUES_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "collector/model/source_frame.h"
 #include "proto/ring_format.h"
 
 namespace rollcall {
+
+// A variable of a frame, as far as its value is plain memory.
+struct Variable {
+  enum class Kind : uint8_t {
+    kInteger,  // of at most 64 bits
+    kFloat,
+    kBool,
+    kNone,
+    kLength,   // of a list, tuple, dict, set, str or bytes; the content is not read
+    kPointer,  // of C, C++ and Fortran: 0 if it is null, else 1
+  };
+  std::string name;
+  Kind kind = Kind::kInteger;
+  uint64_t bits = 0;  // an integer in two's complement, a double, 0 or 1, a length
+  // Of C, C++ and Fortran: the variable may not have been assigned yet.
+  bool perhaps_unset = false;
+
+  bool operator==(const Variable&) const = default;
+  // "-3", "0.5", "True" (Python) or "true", "None", "of length 3"
+  std::string Text(Language language) const;
+};
+
+// The names in journals.
+inline constexpr std::array<std::string_view, 6> kVariableNames = {"integer", "float",  "bool",
+                                                                   "none",    "length", "pointer"};
+
+struct VariablesOfFrame {
+  SourceFrame frame;
+  std::vector<Variable> variables;
+};
 
 struct RecordedValue {
   uint64_t number = 0;  // of the call with this name, from 1

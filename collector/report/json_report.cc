@@ -89,14 +89,15 @@ Json LineToJson(const Trace& trace, const Finding& finding, const Site& site) {
 Json ValueToJson(const ComparedValue& value) {
   Json json;
   json["name"] = value.name;
-  json["number"] = value.number;
+  json["number"] = value.number == 0 ? Json(nullptr) : Json(value.number);
   json["ranks_by_value"] = Json::array();
   for (const ComparedValue::Group& group : value.groups) {
     json["ranks_by_value"].push_back(
         {{"value", group.text},
          {"ranks", group.ranks},
          {"file", OrNull(group.frame.file)},
-         {"line", group.frame.line == 0 ? Json(nullptr) : Json(group.frame.line)}});
+         {"line", group.frame.line == 0 ? Json(nullptr) : Json(group.frame.line)},
+         {"function", OrNull(group.frame.function)}});
   }
   return json;
 }

@@ -143,6 +143,23 @@ void AgentQueries::FetchStacks(const std::vector<uint64_t>& processes, bool wait
               [this] { return pending_stacks_.empty(); });
 }
 
+void AgentQueries::FetchVariables(const std::vector<ThreadOf>& threads) {
+  pending_stacks_.clear();
+  for (const ThreadOf& thread : threads) {
+    const auto* process = FindOrNull(state_->processes(), thread.process);
+    const Agent* agent = process == nullptr ? nullptr : agents_->FindConnected(process->agent);
+    if (agent == nullptr) continue;
+    rpc::CollectorMessage message;
+    message.mutable_live_stack()->set_request(next_request_);
+    message.mutable_live_stack()->set_id(thread.process);
+    message.mutable_live_stack()->set_variables(true);
+    message.mutable_live_stack()->set_tid(thread.tid);
+    pending_stacks_.insert(next_request_++);
+    agent->link->Send(message);
+  }
+  HandleUntil(Now(CLOCK_MONOTONIC) + kVariablesNs, [this] { return pending_stacks_.empty(); });
+}
+
 void AgentQueries::RequestEnvironments() {
   pending_environments_.clear();
   for (const auto& [number, agent] : agents_->all()) {

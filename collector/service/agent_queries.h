@@ -64,6 +64,15 @@ class AgentQueries {
   void FetchStacks(const std::vector<uint64_t>& processes, bool wait_only = false);
   static constexpr size_t kMaxStacks = 8;
 
+  // Asks the agents to write the variables of the frames of these threads to their journals,
+  // and waits until they have done so, for `kVariablesNs` at most: a verdict waits for them.
+  struct ThreadOf {
+    uint64_t process = 0;
+    uint32_t tid = 0;
+  };
+  void FetchVariables(const std::vector<ThreadOf>& threads);
+  static constexpr int64_t kVariablesNs = 2'000'000'000;
+
   // The answers are stored in the agent table.
   void RequestEnvironments();
   void AwaitEnvironments(int64_t deadline_ns);

@@ -2,13 +2,16 @@
 #include "collector/service/diagnosis_pass.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "collector/base/clock.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/diagnosis/wording/waiting_set.h"
+#include "collector/import/journal.h"
 #include "collector/service/active_findings.h"
 #include "collector/service/history_need.h"
 
@@ -114,6 +117,35 @@ void DiagnosisPass::Complete() {
   if (std::exchange(complete_, true)) return;
   CompleteTrace();
   shared_.run_task([this] { report_ = diagnose_(live_); });
+}
+
+void DiagnosisPass::AddVariables() {
+  std::vector<AgentQueries::ThreadOf> threads;
+  std::map<uint64_t, uint32_t> processes;  // by id
+  for (const uint32_t process : SelectForVariables(live_.trace, report_)) {
+    if (process >= live_.observed.size()) continue;
+    const uint64_t id = live_.observed[process].id;
+    const Process& of = live_.trace.processes[process];
+    threads.push_back({id, of.threads[of.open_calls.front().event.thread].tid});
+    processes[id] = process;
+  }
+  if (threads.empty()) return;
+  shared_.queries->FetchVariables(threads);
+  bool any = false;
+  for (const auto& [agent, node] : shared_.agents->ReadJournals()) {
+    for (const JournalEvent& event : node->journal.events) {
+      const auto* seen = std::get_if<journal::VariablesSeen>(&event);
+      if (seen == nullptr) continue;
+      const auto process = processes.find(seen->process.ring_id);
+      if (process == processes.end() ||
+          live_.observed[process->second].activity != seen->activity) {
+        continue;
+      }
+      live_.trace.processes[process->second].variables = seen->frames;
+      any = true;
+    }
+  }
+  if (any) shared_.run_task([this] { report_ = diagnose_(live_); });
 }
 
 std::set<uint64_t> DiagnosisPass::IdsNotFetchedWhole(const std::set<uint32_t>& processes) const {

@@ -68,6 +68,10 @@ class DiagnosisPass {
   // Reading debug information takes far longer than everything else here.
   void Complete();
 
+  // Fetches the variables of the frames of ranks that a hang involves, and diagnoses again
+  // if there are any.
+  void AddVariables();
+
   LiveTrace& live() { return live_; }
   Report& report() { return report_; }
   // When the trace was made (CLOCK_MONOTONIC).

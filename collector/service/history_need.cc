@@ -174,4 +174,29 @@ std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& repor
   return chosen;
 }
 
+std::vector<uint32_t> SelectForVariables(const Trace& trace, const Report& report) {
+  constexpr size_t kMostOfOneSide = 4;
+  const auto finding = std::ranges::find_if(report.findings, [](const Finding& each) {
+    return each.hangs && !each.culprits.empty() && !each.waiting.empty();
+  });
+  if (finding == report.findings.end()) return {};
+  std::vector<uint32_t> selected;
+  const auto select = [&](const std::vector<int32_t>& ranks, size_t most) {
+    const size_t before = selected.size();
+    for (const int32_t rank : ranks) {
+      const uint32_t index = ProcessOf(trace, finding->world, rank);
+      if (index == kNoIndex || selected.size() - before == most) continue;
+      const Process& process = trace.processes[index];
+      if (!process.open_calls.empty() && !IsGone(process)) selected.push_back(index);
+    }
+  };
+  select(finding->culprits, kMostOfOneSide);
+  const size_t culprits = selected.size();
+  for (const Site& site : finding->sites) {
+    if (!site.culprit && selected.size() < culprits + kMostOfOneSide) select(site.ranks, 1);
+  }
+  if (culprits == 0 || selected.size() == culprits) return {};
+  return selected;
+}
+
 }  // namespace rollcall::service

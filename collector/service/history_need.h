@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "collector/diagnosis/verdict/finding.h"
 #include "collector/model/trace.h"
@@ -31,6 +32,11 @@ CountsNeed MissingCounts(const Trace& trace, uint64_t max_bytes);
 // - One process for each place at which processes wait.
 // Pure.
 std::set<uint32_t> SelectForWholeHistory(const Trace& trace, const Report& report, size_t most);
+
+// Indices into trace.processes: of the first hang with culprits, a few culprits and a few ranks
+// that wait, one for each place, as far as they live and are inside a call. Empty unless
+// there are both. Pure.
+std::vector<uint32_t> SelectForVariables(const Trace& trace, const Report& report);
 
 }  // namespace rollcall::service
 

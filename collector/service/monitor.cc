@@ -400,6 +400,7 @@ void Monitor::RunDiagnosis(const Suspicion& suspicion, bool requested, bool time
     // The environments are requested early, because the reader of the verdict may end the job.
     if (options_.evidence.write) queries_.RequestEnvironments();
     pass.Complete();
+    if (options_.live_stacks) pass.AddVariables();
   }
   const Outcome outcome = is_verdict ? Outcome::kVerdict : Outcome::kNothing;
   tell(outcome);

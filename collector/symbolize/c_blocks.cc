@@ -204,7 +204,9 @@ class Statements {
     Brackets(depth);
     std::string condition;
     for (size_t i = begin; i < at_ && i < begin + 10; ++i) condition += tokens_[i].text;
-    Arm(depth, InBrackets(begin));
+    found_.conditions.resize(branches_);
+    found_.conditions[branch] = InBrackets(begin);
+    Arm(depth, found_.conditions[branch]);
     AddArm(line, branch, condition);
     if (!Is("else")) return;
     const int other = tokens_[at_++].line;

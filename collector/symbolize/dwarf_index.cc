@@ -178,7 +178,175 @@ std::vector<Dwarf_Die> InlinedChain(Dwarf_Die function, uint64_t vaddr) {
   return chain;
 }
 
+// Follows typedefs and qualifiers.
+bool FindType(Dwarf_Die* variable, Dwarf_Die* type) {
+  constexpr int kMaxSteps = 32;
+  Dwarf_Attribute attribute;
+  if (dwarf_formref_die(dwarf_attr_integrate(variable, DW_AT_type, &attribute), type) == nullptr) {
+    return false;
+  }
+  for (int step = 0; step < kMaxSteps; ++step) {
+    switch (dwarf_tag(type)) {
+      case DW_TAG_typedef:
+      case DW_TAG_const_type:
+      case DW_TAG_volatile_type:
+      case DW_TAG_restrict_type:
+      case DW_TAG_atomic_type:
+        break;
+      default:
+        return true;
+    }
+    Dwarf_Die next;
+    if (dwarf_formref_die(dwarf_attr(type, DW_AT_type, &attribute), &next) == nullptr) return false;
+    *type = next;
+  }
+  return false;
+}
+
+bool DescribeType(Dwarf_Die* type, DwarfVariable* variable) {
+  using Type = DwarfVariable::Type;
+  const int tag = dwarf_tag(type);
+  if (tag == DW_TAG_pointer_type) {
+    variable->type = Type::kPointer;
+    variable->bytes = sizeof(uint64_t);
+    return true;
+  }
+  if (tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return false;
+  const std::optional<Dwarf_Word> bytes = UnsignedAttribute(type, DW_AT_byte_size);
+  if (!bytes || (*bytes != 1 && *bytes != 2 && *bytes != 4 && *bytes != 8)) return false;
+  variable->bytes = static_cast<uint32_t>(*bytes);
+  variable->type = Type::kSigned;
+  if (tag == DW_TAG_enumeration_type) return true;
+  switch (UnsignedAttribute(type, DW_AT_encoding).value_or(0)) {
+    case DW_ATE_signed:
+    case DW_ATE_signed_char:
+      return true;
+    case DW_ATE_unsigned:
+    case DW_ATE_unsigned_char:
+      variable->type = Type::kUnsigned;
+      return true;
+    case DW_ATE_boolean:
+      variable->type = Type::kBool;
+      return true;
+    case DW_ATE_float:
+      variable->type = Type::kFloat;
+      return *bytes >= 4;
+    default:
+      return false;
+  }
+}
+
+// The operations of an attribute that hold at `vaddr`; empty if there are none, or several lists.
+std::vector<Dwarf_Op> Operations(Dwarf_Die* die, unsigned name, uint64_t vaddr) {
+  Dwarf_Attribute attribute;
+  Dwarf_Op* operations = nullptr;
+  size_t count = 0;
+  if (dwarf_attr(die, name, &attribute) == nullptr ||
+      dwarf_getlocation_addr(&attribute, vaddr, &operations, &count, 1) != 1) {
+    return {};
+  }
+  return {operations, operations + count};
+}
+
+// The number of a register that one operation names; -1: another operation.
+int RegisterOf(const Dwarf_Op& operation) {
+  if (operation.atom >= DW_OP_reg0 && operation.atom <= DW_OP_reg31) {
+    return operation.atom - DW_OP_reg0;
+  }
+  return -1;
+}
+
+bool DescribePlace(Dwarf_Die* die, Dwarf_Die* function, uint64_t vaddr, DwarfVariable* variable) {
+  constexpr size_t kMaxDereferences = 2;  // an argument that is passed by reference
+  const std::vector<Dwarf_Op> operations = Operations(die, DW_AT_location, vaddr);
+  if (operations.empty() || operations.size() > 1 + kMaxDereferences) return false;
+  for (size_t i = 1; i < operations.size(); ++i) {
+    if (operations[i].atom != DW_OP_deref) return false;
+    ++variable->dereferences;
+  }
+  const Dwarf_Op& first = operations[0];
+  if (const int number = RegisterOf(first); number >= 0) {
+    variable->in_register = true;
+    variable->base = number;
+    return operations.size() == 1;
+  }
+  variable->offset = static_cast<int64_t>(first.number);
+  if (first.atom >= DW_OP_breg0 && first.atom <= DW_OP_breg31) {
+    variable->base = first.atom - DW_OP_breg0;
+    return true;
+  }
+  if (first.atom != DW_OP_fbreg) return false;
+  const std::vector<Dwarf_Op> base = Operations(function, DW_AT_frame_base, vaddr);
+  if (base.size() != 1) return false;
+  if (base[0].atom == DW_OP_call_frame_cfa) return true;
+  variable->base = RegisterOf(base[0]);
+  return variable->base >= 0;
+}
+
+// Appends the variables of a scope and of the blocks in it that hold `vaddr`. A variable of an
+// inner block hides one with the same name. A variable that is declared at `line` or later has no
+// value yet.
+void CollectVariables(Dwarf_Die scope, Dwarf_Die* function, uint64_t vaddr, int line, int depth,
+                      std::vector<DwarfVariable>* found) {
+  constexpr size_t kMaxVariables = 512;
+  Dwarf_Die child;
+  for (int more = dwarf_child(&scope, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block && depth < kMaxScopeDepth && dwarf_haspc(&child, vaddr) == 1) {
+      CollectVariables(child, function, vaddr, line, depth + 1, found);
+    }
+    if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) continue;
+    if (found->size() == kMaxVariables) return;
+    const char* name = dwarf_diename(&child);
+    Dwarf_Attribute attribute;
+    if (name == nullptr || dwarf_attr_integrate(&child, DW_AT_artificial, &attribute) != nullptr) {
+      continue;
+    }
+    std::optional<Dwarf_Word> declared;
+    Dwarf_Word number = 0;
+    if (dwarf_formudata(dwarf_attr_integrate(&child, DW_AT_decl_line, &attribute), &number) == 0) {
+      declared = number;
+    }
+    if (tag == DW_TAG_variable && line > 0 && declared &&
+        *declared >= static_cast<Dwarf_Word>(line)) {
+      continue;
+    }
+    DwarfVariable variable;
+    variable.name = name;
+    variable.parameter = tag == DW_TAG_formal_parameter;
+    if (declared && *declared <= INT32_MAX) variable.line = static_cast<int>(*declared);
+    std::erase_if(*found, [&](const DwarfVariable& outer) { return outer.name == variable.name; });
+    Dwarf_Die type;
+    if (FindType(&child, &type) && DescribeType(&type, &variable) &&
+        DescribePlace(&child, function, vaddr, &variable)) {
+      found->push_back(std::move(variable));
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::vector<DwarfVariable>> DwarfIndex::Variables(uint64_t vaddr) {
+  std::vector<std::vector<DwarfVariable>> all;
+  const std::optional<Dwarf_Die> unit_die = FindUnit(vaddr);
+  if (!unit_die) return all;
+  Unit& unit = UnitAt(*unit_die);
+  Range* function = FunctionAt(unit, vaddr);
+  if (function == nullptr) return all;
+  std::vector<Dwarf_Die> levels = InlinedChain(function->die, vaddr);
+  std::ranges::reverse(levels);
+  levels.push_back(function->die);
+  int line = 0;
+  if (Dwarf_Line* row = dwarf_getsrc_die(&unit.skeleton, vaddr); row != nullptr) {
+    dwarf_lineno(row, &line);
+  }
+  for (Dwarf_Die& level : levels) {
+    CollectVariables(level, &function->die, vaddr, line, 0, &all.emplace_back());
+    const auto call_line = UnsignedAttribute(&level, DW_AT_call_line);
+    line = call_line && *call_line <= INT32_MAX ? static_cast<int>(*call_line) : 0;
+  }
+  return all;
+}
 
 std::optional<Dwarf_Die> DwarfIndex::FindUnit(uint64_t vaddr) {
   Dwarf_Die die;

@@ -31,6 +31,24 @@ struct DwarfCall {
   uint64_t return_address = 0;  // ELF address
 };
 
+// A variable at a code address: its type and the place of its value. Only numbers, bools,
+// enumerators and pointers that are in memory or in a register.
+struct DwarfVariable {
+  enum class Type : uint8_t { kSigned, kUnsigned, kFloat, kBool, kPointer };
+  std::string name;
+  Type type = Type::kSigned;
+  uint32_t bytes = 0;  // 1, 2, 4 or 8; a float: 4 or 8
+  // The value is in register `base`; or in memory, at `base` plus `offset`, after `dereferences`
+  // further reads of an address. Registers have DWARF numbers.
+  static constexpr int kCallFrame = -1;  // the stack pointer before the call of the function
+  bool in_register = false;
+  int base = kCallFrame;
+  int64_t offset = 0;
+  int dereferences = 0;
+  bool parameter = false;
+  int line = 0;  // of the declaration; 0: unknown
+};
+
 // Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input leads to missing
 // answers; recursion and work are bounded. Compilation units are parsed when first needed.
 class DwarfIndex {
@@ -44,6 +62,11 @@ class DwarfIndex {
   // The calls of the function with the code at `vaddr`, and of functions inlined into it, as far as
   // the compiler recorded them (DW_TAG_call_site, only with optimization); at most `most`.
   std::vector<DwarfCall> Calls(uint64_t vaddr, size_t most);
+
+  // The variables of each function of Lookup(vaddr, …), in the same order, that are declared before
+  // the function's line there. Constants are left out: compilers give a variable of a loop the
+  // constant of its first turn.
+  std::vector<std::vector<DwarfVariable>> Variables(uint64_t vaddr);
 
  private:
   struct Range {

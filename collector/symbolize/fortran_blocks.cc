@@ -98,7 +98,12 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
   const auto close = [&](int last) {
     SourceBlock block{.first = open.back().first, .last = last, .branch = open.back().branch};
     block.kind = open.back().loop ? BlockKind::kLoop : BlockKind::kArm;
-    if (!open.back().loop) SetCondition(open.back().condition, &block);
+    if (!open.back().loop) {
+      SetCondition(open.back().condition, &block);
+      found.conditions.resize(branches);
+      std::string& text = found.conditions[block.branch];
+      if (text.empty()) text = ConditionText(open.back().condition);
+    }
     found.blocks.push_back(std::move(block));
   };
   for (std::string_view rest = code; !rest.empty();) {

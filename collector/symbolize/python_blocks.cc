@@ -209,6 +209,9 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
       code.remove_prefix(word.size());
       const std::string_view condition = code.substr(0, code.find(':'));
       if (!continues) SetCondition(condition, &block);
+      found.conditions.resize(next_branch);
+      std::string& text = found.conditions[block.branch];
+      text += (text.empty() ? "" : " ") + ConditionText(condition);
       arms.push_back({line.indent, 0, ConditionText(condition)});
     }
     found.blocks.push_back(std::move(block));

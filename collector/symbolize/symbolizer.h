@@ -10,6 +10,7 @@
 
 #include "collector/model/source_frame.h"
 #include "collector/symbolize/demangle.h"
+#include "collector/symbolize/dwarf_index.h"
 #include "collector/symbolize/elf_file.h"
 
 namespace rollcall {
@@ -56,6 +57,10 @@ class Symbolizer {
   // The calls of the function at `address`, at most `most`; see DwarfIndex::Calls(). Empty:
   // unknown.
   std::vector<Call> CallsOf(const CodeAddress& address, size_t most);
+
+  // The variables of each of the functions that Symbolize() returns for `address`, in the same
+  // order; see DwarfIndex::Variables(). Empty: unknown.
+  std::vector<std::vector<DwarfVariable>> VariablesAt(const CodeAddress& address);
 
  private:
   class Impl;

@@ -166,5 +166,6 @@ extern "C" ROLLCALL_EXPORT void rollcall_elements(const void* buffer, size_t byt
 extern "C" ROLLCALL_EXPORT void rollcall_replica(const char* name, const void* buffer,
                                                  size_t bytes) {
   rollcall::shim::data::ReadReplica(name, buffer, bytes, ROLLCALL_CALLER_FRAME());
+  ROLLCALL_KEEP_FRAME();
 }
 #endif

@@ -43,6 +43,9 @@ constexpr bool IsComplete(StackEnd end) { return end == StackEnd::kComplete; }
 // frame of the shim needs unwinding. Such a function must have no variable aligned to more than 16
 // bytes (its frame would be realigned).
 #define ROLLCALL_CALLER_FRAME() ROLLCALL_FRAME_OF_FUNCTION()
+// To be written after the last call that gets the frame. Without it, the compiler may make a tail
+// call of that call: the frame is then given up before the walk, which finds one frame only.
+#define ROLLCALL_KEEP_FRAME() asm volatile("")
 
 // Reserves the rule table (256 KiB of address space; used memory grows with the call sites seen).
 // Call it when MPI or NCCL is initialised, never before. May be called again and by several

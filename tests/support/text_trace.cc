@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -177,7 +179,13 @@ class Parser {
       if (!loop && !words[i].starts_with("arms=")) {
         throw Failure{fmt::format("no block '{}'", words[i])};
       }
-      for (const std::string& lines : Split(words[i].substr(equals + 1), ',')) {
+      std::string ranges = words[i].substr(equals + 1);
+      if (const size_t colon = ranges.find(':'); !loop && colon != std::string::npos) {
+        source.conditions.resize(branch + 1);
+        source.conditions[branch] = ranges.substr(colon + 1);
+        ranges.erase(colon);
+      }
+      for (const std::string& lines : Split(ranges, ',')) {
         const auto [first, last] = LineRange(lines);
         source.blocks.push_back({.kind = loop ? SourceBlock::Kind::kLoop : SourceBlock::Kind::kArm,
                                  .first = first,
@@ -365,6 +373,8 @@ class Parser {
       builder_->LoseData(rank, static_cast<uint64_t>(Number(At(words, 2))));
     } else if (verb == "value") {
       builder_->AddValue(rank, At(words, 2), At(words, 3), ParseArguments(words, 4).path);
+    } else if (verb == "variables") {
+      Variables(words, &process);
     } else if (verb == "replica") {
       Replica(rank, words);
     } else if (verb == "counts") {
@@ -424,6 +434,45 @@ class Parser {
     const std::vector<SourceFrame> path = Path(words, at, &cut);
     exception.call_path = builder_->InternPath(path, cut);
     builder_->Raise(rank, std::move(exception));
+  }
+
+  // "variables step=3 skip=True loss=0.5 best=None names=[3] @ path": of the innermost frame.
+  // Frames of earlier lines are kept, from the outermost one on.
+  static void Variables(const std::vector<std::string>& words, Process* process) {
+    using Kind = Variable::Kind;
+    std::vector<Variable> variables;
+    size_t at = 2;
+    for (; at < words.size() && words[at] != "@"; ++at) {
+      const size_t equal = words[at].find('=');
+      if (equal == std::string::npos) throw Failure{"expected: NAME=VALUE"};
+      Variable& variable = variables.emplace_back();
+      variable.name = words[at].substr(0, equal);
+      std::string text = words[at].substr(equal + 1);
+      variable.perhaps_unset = text.ends_with('?');
+      if (variable.perhaps_unset) text.pop_back();
+      if (text == "None") {
+        variable.kind = Kind::kNone;
+      } else if (text == "True" || text == "False") {
+        variable.kind = Kind::kBool;
+        variable.bits = text == "True" ? 1 : 0;
+      } else if (text.starts_with('[')) {
+        variable.kind = Kind::kLength;
+        variable.bits = static_cast<uint64_t>(Number(text.substr(1, text.size() - 2)));
+      } else if (text.find('.') != std::string::npos) {
+        variable.kind = Kind::kFloat;
+        variable.bits = std::bit_cast<uint64_t>(std::stod(text));
+      } else {
+        variable.bits = static_cast<uint64_t>(Number(text));
+      }
+    }
+    bool cut = false;
+    const std::vector<SourceFrame> path = Path(words, at, &cut);
+    if (path.empty()) throw Failure{"expected: variables … @ PATH"};
+    process->variables.resize(std::max(process->variables.size(), path.size()));
+    for (size_t i = 0; i < path.size(); ++i) {
+      process->variables[i].frame = path[path.size() - 1 - i];
+    }
+    process->variables[path.size() - 1].variables = std::move(variables);
   }
 
   // "replica NAME MPI_FLOAT 1,2,3 [sampled-data] [varies] @ path"

@@ -2,6 +2,8 @@
 #include "tests/support/trace_builder.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 
 #include "collector/model/message_counts.h"
 #include "collector/model/messages.h"

@@ -104,16 +104,21 @@ struct ComparedValue {
   struct Group {
     std::string text;            // the value
     std::vector<int32_t> ranks;  // increasing
-    SourceFrame frame;           // the user's line that passed the value; without a file if unknown
+    // The user's line that passed the value, or that runs in the frame of the variable; without a
+    // file if unknown.
+    SourceFrame frame;
   };
   // Of the values with smaller numbers.
   enum class Before : uint8_t { kNone, kEqual, kUnknown };
 
   std::string name;
-  uint64_t number = 0;    // the n-th call of rollcall_value() with this name
+  // The n-th call of rollcall_value() with this name; 0: a variable of a frame.
+  uint64_t number = 0;
   bool repeated = false;  // a rank has passed several values with this name
   Before before = Before::kNone;
-  std::vector<Group> groups;  // at least two; the culprits' first
+  bool decides = false;        // a variable that a condition between the ranks' lines names
+  bool perhaps_unset = false;  // Variable::perhaps_unset
+  std::vector<Group> groups;   // at least two; the culprits' first
 };
 
 // A line of a log on which a finding rests.
@@ -149,8 +154,8 @@ struct Finding {
   // The phases of the finding's ranks, culprits first; also in `notes`. Empty unless the job hangs
   // or a culprit is gone, because otherwise the ranks have moved since.
   std::vector<RanksPhase> phases;
-  // The values of rollcall_value() that differ between the finding's ranks; first those that
-  // separate the culprits from the others.
+  // Values that differ between the finding's ranks: those of rollcall_value(), then variables, each
+  // beginning with those that separate the culprits from the others.
   std::vector<ComparedValue> values;
   std::string why;
   std::string fix;                 // empty: the kind's own

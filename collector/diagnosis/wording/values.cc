@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -18,137 +20,278 @@ namespace {
 
 constexpr size_t kMaxGroups = 4;  // in a text; JSON has all
 
-// The values of one name on the ranks of a finding.
-struct Named {
-  std::vector<std::pair<int32_t, const NamedValues*>> by_rank;  // by increasing rank
-  bool of_culprit = false;
-  bool of_other = false;
+// A value that is different on every rank says nothing about the branch: a rank number, a host, an
+// address, a local sum.
+bool DiffersByNature(const ComparedValue& value) {
+  return value.groups.size() > 2 && std::ranges::all_of(value.groups, [](const auto& group) {
+           return group.ranks.size() == 1;
+         });
+}
+
+// Whether the name is a whole word of the text.
+bool HasWord(std::string_view text, std::string_view name) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether no culprit has a value that another rank has.
+bool Separates(const ComparedValue& value, const std::vector<int32_t>& culprits) {
+  const auto is_culprit = [&](int32_t rank) { return std::ranges::binary_search(culprits, rank); };
+  return !culprits.empty() && std::ranges::all_of(value.groups, [&](const auto& group) {
+    return std::ranges::all_of(group.ranks, is_culprit) ||
+           std::ranges::none_of(group.ranks, is_culprit);
+  });
+}
+
+// Groups the ranks of one value. Ranks are added in increasing order.
+class Grouping {
+ public:
+  // Ranks with the same text and `place` share a group.
+  void Add(int32_t rank, std::string text, std::string place, SourceFrame frame) {
+    ComparedValue::Group& group = groups_[{text, std::move(place)}];
+    group.text = std::move(text);
+    group.frame = std::move(frame);
+    group.ranks.push_back(rank);
+  }
+  // The culprits' groups first, then larger ones.
+  std::vector<ComparedValue::Group> Take(const std::vector<int32_t>& culprits) {
+    std::vector<ComparedValue::Group> all;
+    for (auto& [key, group] : groups_) all.push_back(std::move(group));
+    std::ranges::stable_sort(all, {}, [&](const ComparedValue::Group& group) {
+      const bool culprit = std::ranges::binary_search(culprits, group.ranks.front());
+      return std::tuple(!culprit, -static_cast<int64_t>(group.ranks.size()));
+    });
+    return all;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, ComparedValue::Group> groups_;
 };
 
 const RecordedValue& ValueAt(const NamedValues& values, uint64_t number) {
   return values.recent[number - values.recent.front().number];
 }
 
-bool DiffersAt(const Named& named, uint64_t number) {
-  const RecordedValue& first = ValueAt(*named.by_rank.front().second, number);
-  return std::ranges::any_of(named.by_rank, [&](const auto& rank) {
-    return !ValueAt(*rank.second, number).Equals(first);
-  });
-}
-
-// A value that is different on every rank says nothing about the branch: a rank number, a host, an
-// address, a local sum.
-bool DiffersByNature(const ComparedValue& value, const Named& named) {
-  return value.groups.size() == named.by_rank.size() && named.by_rank.size() > 2;
-}
-
-// Whether no culprit has a value that another rank has.
-bool Separates(const ComparedValue& value, const std::vector<int32_t>& culprits) {
-  return !culprits.empty() && std::ranges::all_of(value.groups, [&](const auto& group) {
-    const auto is_culprit = [&](int32_t rank) {
-      return std::ranges::binary_search(culprits, rank);
-    };
-    return std::ranges::all_of(group.ranks, is_culprit) ||
-           std::ranges::none_of(group.ranks, is_culprit);
-  });
-}
-
 class Comparison {
  public:
   Comparison(const Analysis& analysis, const Finding& finding)
-      : analysis_(analysis), finding_(finding) {}
+      : analysis_(analysis), finding_(finding) {
+    for (const int32_t rank : RanksOf(finding)) {
+      const uint32_t process = ProcessOf(analysis.trace, finding.world, rank);
+      if (process != kNoIndex) processes_.emplace_back(rank, &analysis.trace.processes[process]);
+    }
+  }
 
-  std::vector<ComparedValue> Compare() {
-    std::vector<std::pair<std::tuple<bool, bool, bool>, ComparedValue>> found;
-    for (const auto& [name, named] : FindNames()) {
+  std::vector<ComparedValue> Recorded() const {
+    std::map<std::string_view, Named> names;
+    for (const auto& [rank, process] : processes_) {
+      for (const NamedValues& values : process->values) {
+        if (!values.recent.empty()) names[values.name].emplace_back(rank, &values);
+      }
+    }
+    std::vector<ComparedValue> found;
+    for (const auto& [name, named] : names) {
       ComparedValue value;
       value.name = name;
-      if (!FindDifference(named, &value)) continue;
-      std::tuple order(DiffersByNature(value, named), !Separates(value, finding_.culprits),
-                       value.before == ComparedValue::Before::kUnknown);
-      found.emplace_back(order, std::move(value));
+      if (FindDifference(named, &value)) found.push_back(std::move(value));
     }
-    std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
-    std::vector<ComparedValue> values;
-    values.reserve(found.size());
-    for (auto& entry : found) values.push_back(std::move(entry.second));
-    return values;
+    return InOrder(std::move(found));
+  }
+
+  // Of the frames that all ranks reached by the same path, the innermost first. Their values are
+  // those of now. They explain nothing if a culprit has made further calls since the ranks parted.
+  std::vector<ComparedValue> Variables() const {
+    Read read;
+    for (const auto& [rank, process] : processes_) {
+      if (!process->variables.empty()) read.emplace_back(rank, process);
+    }
+    std::vector<ComparedValue> found;
+    if (!HasBothSides(read) || CulpritsWentFurther(read)) return found;
+    const std::vector<VariablesOfFrame>& first = read.front().second->variables;
+    bool together = true;  // they make their next call from the same line
+    for (size_t depth = 0; depth < first.size() && together; ++depth) {
+      for (const auto& [rank, process] : read) {
+        const std::vector<VariablesOfFrame>& frames = process->variables;
+        if (frames.size() <= depth || !SameFunction(frames[depth].frame, first[depth].frame)) {
+          return InOrder(std::move(found));
+        }
+        together &= frames[depth].frame.line == first[depth].frame.line;
+      }
+      const std::string conditions = together ? "" : ConditionsBetween(read, depth);
+      std::vector<ComparedValue> of_frame;
+      for (const Variable& variable : first[depth].variables) {
+        CompareVariable(read, depth, variable.name, &of_frame);
+      }
+      for (ComparedValue& value : of_frame) value.decides = HasWord(conditions, value.name);
+      std::erase_if(of_frame, [](const ComparedValue& value) {
+        return value.perhaps_unset && !value.decides;
+      });
+      // An argument differs in the caller, too.
+      std::erase_if(found, [&](const ComparedValue& outer) {
+        return std::ranges::any_of(of_frame, [&](const ComparedValue& inner) {
+          return inner.name == outer.name && SameGroups(inner, outer);
+        });
+      });
+      found.insert(found.begin(), of_frame.begin(), of_frame.end());
+    }
+    return InOrder(std::move(found));
   }
 
  private:
-  std::map<std::string_view, Named> FindNames() const {
-    const Trace& trace = analysis_.trace;
-    std::map<std::string_view, Named> names;
-    for (const int32_t rank : RanksOf(finding_)) {
-      const uint32_t process = ProcessOf(trace, finding_.world, rank);
-      if (process == kNoIndex) continue;
-      const bool culprit = std::ranges::binary_search(finding_.culprits, rank);
-      for (const NamedValues& values : trace.processes[process].values) {
-        if (values.recent.empty()) continue;
-        Named& named = names[values.name];
-        named.by_rank.emplace_back(rank, &values);
-        (culprit ? named.of_culprit : named.of_other) = true;
-      }
-    }
-    return names;
+  using Named = std::vector<std::pair<int32_t, const NamedValues*>>;  // by increasing rank
+  using Read = std::vector<std::pair<int32_t, const Process*>>;       // by increasing rank
+
+  bool IsCulprit(int32_t rank) const { return std::ranges::binary_search(finding_.culprits, rank); }
+
+  // Whether there are several ranks and, if the finding has culprits, culprits and others.
+  template <typename T>
+  bool HasBothSides(const std::vector<std::pair<int32_t, T>>& ranks) const {
+    if (finding_.culprits.empty()) return ranks.size() > 1;
+    const auto culprit = [this](const auto& rank) { return IsCulprit(rank.first); };
+    return std::ranges::any_of(ranks, culprit) && !std::ranges::all_of(ranks, culprit);
+  }
+
+  std::vector<ComparedValue> InOrder(std::vector<ComparedValue> values) const {
+    std::ranges::stable_sort(values, {}, [this](const ComparedValue& value) {
+      return std::tuple(!value.decides, DiffersByNature(value),
+                        !Separates(value, finding_.culprits),
+                        value.before == ComparedValue::Before::kUnknown);
+    });
+    return values;
   }
 
   bool FindDifference(const Named& named, ComparedValue* value) const {
-    if (named.by_rank.size() < 2) return false;
-    if (!finding_.culprits.empty() && !(named.of_culprit && named.of_other)) return false;
+    if (!HasBothSides(named)) return false;
     uint64_t first = 1;  // the numbers that are on record on all of these ranks
     uint64_t last = UINT64_MAX;
-    for (const auto& [rank, values] : named.by_rank) {
+    for (const auto& [rank, values] : named) {
       first = std::max(first, values->recent.front().number);
       last = std::min(last, values->recent.back().number);
       value->repeated |= values->recent.back().number > 1;
     }
     for (value->number = first; value->number <= last; ++value->number) {
-      if (!DiffersAt(named, value->number)) continue;
+      const RecordedValue& one = ValueAt(*named.front().second, value->number);
+      const auto equal = [&](const auto& rank) {
+        return ValueAt(*rank.second, value->number).Equals(one);
+      };
+      if (std::ranges::all_of(named, equal)) continue;
       using Before = ComparedValue::Before;
       value->before = value->number == 1      ? Before::kNone
                       : value->number > first ? Before::kEqual
                                               : Before::kUnknown;
-      AddGroups(named, value);
+      Grouping groups;
+      for (const auto& [rank, values] : named) {
+        const RecordedValue& recorded = ValueAt(*values, value->number);
+        SourceFrame frame = analysis_.sites.UserFrame(recorded.call_path);
+        const std::string place = PlaceText(frame);
+        groups.Add(rank, recorded.Text(), place, std::move(frame));
+      }
+      value->groups = groups.Take(finding_.culprits);
       return true;
     }
     return false;
   }
 
-  void AddGroups(const Named& named, ComparedValue* value) const {
-    std::map<std::pair<std::string, std::string>, ComparedValue::Group> groups;
-    for (const auto& [rank, values] : named.by_rank) {
-      const RecordedValue& recorded = ValueAt(*values, value->number);
-      SourceFrame frame = recorded.call_path == kNoIndex
-                              ? SourceFrame{}
-                              : analysis_.sites.UserFrame(recorded.call_path);
-      ComparedValue::Group& group = groups[{recorded.Text(), PlaceText(frame)}];
-      group.text = recorded.Text();
-      group.frame = std::move(frame);
-      group.ranks.push_back(rank);
+  // The conditions of the branches of which not all ranks are in the same arm, and those of exits
+  // from the function in which the ranks part.
+  std::string ConditionsBetween(const Read& read, size_t depth) const {
+    const auto line_of = [&](const auto& rank) { return rank.second->variables[depth].frame.line; };
+    std::string text;
+    for (const SourceBlocks& source : analysis_.trace.sources) {
+      if (source.file != read.front().second->variables[depth].frame.file) continue;
+      const auto all_in = [&](const auto& lines) {
+        return std::ranges::all_of(read,
+                                   [&](const auto& rank) { return lines.Holds(line_of(rank)); });
+      };
+      const auto any_in = [&](const auto& lines) {
+        return std::ranges::any_of(read,
+                                   [&](const auto& rank) { return lines.Holds(line_of(rank)); });
+      };
+      for (const SourceBlock& block : source.blocks) {
+        const bool parts = block.kind == SourceBlock::Kind::kArm && any_in(block) && !all_in(block);
+        if (parts && block.branch < source.conditions.size()) {
+          text += source.conditions[block.branch] + ' ';
+        }
+      }
+      const SourceFlow* function = FunctionAround(source.flow, line_of(read.front()));
+      for (const SourceFlow& exit : source.flow) {
+        if (function != nullptr && function->Holds(exit.first)) text += exit.condition + ' ';
+      }
     }
-    for (auto& [key, group] : groups) value->groups.push_back(std::move(group));
-    std::ranges::stable_sort(value->groups, {}, [&](const ComparedValue::Group& group) {
-      const bool culprit = std::ranges::binary_search(finding_.culprits, group.ranks.front());
-      return std::tuple(!culprit, -static_cast<int64_t>(group.ranks.size()));
+    return text;
+  }
+
+  static bool SameGroups(const ComparedValue& a, const ComparedValue& b) {
+    return std::ranges::equal(a.groups, b.groups, [](const auto& one, const auto& other) {
+      return one.text == other.text && one.ranks == other.ranks;
     });
+  }
+
+  static bool SameFunction(const SourceFrame& a, const SourceFrame& b) {
+    return a.function == b.function && a.file == b.file;
+  }
+
+  bool CulpritsWentFurther(const Read& read) const {
+    if (finding_.communicator == kNoIndex || finding_.sequence == 0) return false;
+    return std::ranges::any_of(read, [&](const auto& rank) {
+      if (!IsCulprit(rank.first)) return false;
+      const auto index = static_cast<uint32_t>(rank.second - analysis_.trace.processes.data());
+      const MemberHistory* history = analysis_.HistoryOf(finding_.communicator, index);
+      return history != nullptr && history->entered > finding_.sequence;
+    });
+  }
+
+  // Appends the variable if all ranks have it, it differs, and it is not the rank's number.
+  void CompareVariable(const Read& read, size_t depth, const std::string& name,
+                       std::vector<ComparedValue>* found) const {
+    Grouping groups;
+    bool is_rank = true;
+    bool perhaps_unset = false;
+    for (const auto& [rank, process] : read) {
+      const VariablesOfFrame& frame = process->variables[depth];
+      const auto variable = std::ranges::find(frame.variables, name, &Variable::name);
+      if (variable == frame.variables.end()) return;
+      is_rank &= variable->kind == Variable::Kind::kInteger &&
+                 static_cast<int64_t>(variable->bits) == rank;
+      perhaps_unset |= variable->perhaps_unset;
+      groups.Add(rank, variable->Text(frame.frame.language), "", frame.frame);
+    }
+    ComparedValue value{
+        .name = name, .perhaps_unset = perhaps_unset, .groups = groups.Take(finding_.culprits)};
+    if (!is_rank && value.groups.size() > 1) found->push_back(std::move(value));
   }
 
   const Analysis& analysis_;
   const Finding& finding_;
+  std::vector<std::pair<int32_t, const Process*>> processes_;  // by increasing rank
 };
 
 }  // namespace
 
 void AddValues(const Analysis& analysis, Finding* finding) {
   if (KindSeverity(finding->kind) == Severity::kNote) return;
-  finding->values = Comparison(analysis, *finding).Compare();
+  const Comparison comparison(analysis, *finding);
+  finding->values = comparison.Recorded();
+  std::vector<ComparedValue> variables = comparison.Variables();
+  std::ranges::move(variables, std::back_inserter(finding->values));
 }
 
 std::string ValueText(const ComparedValue& value) {
-  const std::string place = PlaceText(value.groups.front().frame);
+  const auto place_of = [&value](const ComparedValue::Group& group) {
+    if (value.number == 0) return "in " + FunctionText(group.frame);
+    return PlaceText(group.frame);
+  };
+  const std::string place = place_of(value.groups.front());
   const bool one_place = std::ranges::all_of(
-      value.groups, [&](const auto& group) { return PlaceText(group.frame) == place; });
+      value.groups, [&](const auto& group) { return place_of(group) == place; });
   std::string text = value.name;
   if (value.repeated) text += fmt::format(" #{}", value.number);
   text += " is ";
@@ -158,7 +301,7 @@ std::string ValueText(const ComparedValue& value) {
     const bool last = i + 1 == value.groups.size();
     text += fmt::format("{}{} on {}", i == 0 ? "" : (last ? " and " : ", "), group.text,
                         RanksPhrase(group.ranks));
-    if (!one_place) text += fmt::format(" ({})", PlaceText(group.frame));
+    if (!one_place) text += fmt::format(" ({})", place_of(group));
   }
   if (value.groups.size() > shown) {
     size_t ranks = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that the ranks of a finding passed to rollcall_value().
+// The values that differ between the ranks of a finding: those that they passed to
+// rollcall_value(), and variables of their frames.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_VALUES_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_VALUES_H_
 
@@ -15,9 +16,12 @@ namespace rollcall {
 //
 //   rank 0   batches 10  batches 12
 //   rank 1   batches 10  batches 11  batches 9       the second values differ
+//
+// Variables of frames are compared in the functions that the ranks reached by the same path.
 void AddValues(const Analysis& analysis, Finding* finding);
 
-// "batches #2 is 11 on rank 1 and 12 on rank 0 (train.py:20; #1 is equal)"
+// "batches #2 is 11 on rank 1 and 12 on rank 0 (train.py:20; #1 is equal)",
+// "skip is True on rank 0 and False on rank 1 (in exchange())"
 std::string ValueText(const ComparedValue& value);
 
 }  // namespace rollcall

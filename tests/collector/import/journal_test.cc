@@ -102,7 +102,16 @@ std::vector<JournalEvent> OneOfEach() {
             {.kind = SourceFlow::Kind::kThrow, .first = 3, .last = 3, .condition = "rank == 1"}}}},
       journal::Clock{"node1", {.offset_ns = -10, .error_ns = 5}, 8},
       journal::OutsideWaitSeen{Name(0), 7,
-                               OutsideWait{.tid = 101, .what = OutsideWait::For::kOutside}, 10}};
+                               OutsideWait{.tid = 101, .what = OutsideWait::For::kOutside}, 10},
+      journal::VariablesSeen{Name(0),
+                             7,
+                             {{JournaledPythonFrame(),
+                               {{"step", Variable::Kind::kInteger, 0xffff'ffff'ffff'ffff},
+                                {"loss", Variable::Kind::kFloat, 0x3ff8'0000'0000'0000},
+                                {"done", Variable::Kind::kBool, 1},
+                                {"best", Variable::Kind::kNone, 0},
+                                {"names", Variable::Kind::kLength, 3}}}},
+                             11}};
 }
 
 TEST(Journal, ReadsBackEveryEvent) {
@@ -364,6 +373,17 @@ TEST_F(ApplyTest, OutsideWaitHoldsForThisStateOnly) {
                              journal::OutsideWaitSeen{Name(1), activity_ - 1, wait, 30}});
   EXPECT_EQ(trace.processes[0].outside_wait, wait);
   EXPECT_FALSE(trace.processes[1].outside_wait.has_value()) << "it has made a call since";
+}
+
+TEST_F(ApplyTest, VariablesHoldForThisStateOnly) {
+  const std::vector<VariablesOfFrame> frames = {
+      {JournaledPythonFrame(), {{"step", Variable::Kind::kInteger, 3}}}};
+  const Trace trace = Apply({journal::VariablesSeen{Name(0), activity_, frames, 10},
+                             journal::VariablesSeen{Name(0), activity_ - 1, {}, 20},
+                             journal::VariablesSeen{Name(1), activity_ - 1, frames, 30}});
+  ASSERT_THAT(trace.processes[0].variables, SizeIs(1));
+  EXPECT_EQ(trace.processes[0].variables[0].variables, frames[0].variables);
+  EXPECT_THAT(trace.processes[1].variables, IsEmpty()) << "it has made a call since";
 }
 
 TEST_F(ApplyTest, StacksOfAnEarlierStateAreNotUsed) {

@@ -84,6 +84,14 @@ std::vector<std::string> IntegersOf(const LivePythonFrame& frame) {
   return all;
 }
 
+std::vector<std::string> VariablesOf(const LivePythonFrame& frame) {
+  std::vector<std::string> all;
+  all.reserve(frame.variables.size());
+  for (const Variable& one : frame.variables)
+    all.push_back(one.name + "=" + one.Text(Language::kPython));
+  return all;
+}
+
 class PythonLocalsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -97,6 +105,10 @@ constexpr char kVariables[] = R"(import os
 
 
 class Own(int):
+    pass
+
+
+class OwnList(list):
     pass
 
 
@@ -116,10 +128,20 @@ def outer(parameter, captured):
     too_small = -(1 << 63) - 1
     much_too_large = 1 << 200
     flag = True
+    off = False
+    nothing = None
     text = "secret"
+    wide = "\\u20ac\\u20ac"
+    raw = b"12345"
     ratio = 1.5
     own = Own(5)
+    own_list = OwnList([1])
     both = [1, 2]
+    pair = (1, 2, 3)
+    table = {1: 2}
+    members = {1, 2, 3, 4}
+    members.remove(1)
+    empty = []
     deleted = 6
     del deleted
     shared = 11
@@ -176,6 +198,14 @@ TEST_F(PythonLocalsTest, IntegersOfEveryInstalledInterpreter) {
                                      "negative=-1073741824", "two_digits=1073741824",
                                      "smallest=-9223372036854775808", "largest=9223372036854775807",
                                      "shared=11"));
+    EXPECT_THAT(
+        VariablesOf(frames[2]),
+        UnorderedElementsAre(
+            "parameter=1000", "captured=3", "step=7", "zero=0", "negative=-1073741824",
+            "two_digits=1073741824", "smallest=-9223372036854775808", "largest=9223372036854775807",
+            "shared=11", "flag=True", "off=False", "nothing=None", "text=of length 6",
+            "wide=of length 2", "raw=of length 5", "ratio=1.5", "both=of length 2",
+            "pair=of length 3", "table=of length 1", "members=of length 3", "empty=of length 0"));
     EXPECT_THAT(IntegersOf(frames[3]), UnorderedElementsAre("limit=100", "late=77", "turn=5"));
     // The second iteration of the comprehension, then the second one of the module.
     script.GoOn();

@@ -135,6 +135,19 @@ TEST(HistoryNeed, OneRankRepresentsThoseWithEqualHistories) {
   EXPECT_THAT(SelectForWholeHistory(brief, Diagnose(brief), 4), UnorderedElementsAre(0, 5));
 }
 
+// Ranks 1 to 3 wait at the same place: one of them is enough.
+TEST(HistoryNeed, VariablesAreReadOnBothSides) {
+  Trace trace = Parse(
+      "ranks 5\n"
+      "0: waits in Allreduce sum 1xMPI_INT @ main:12\n"
+      "1-3: waits in Barrier @ main:10\n"
+      "4: waits in Barrier @ main:8\n");
+  const Report report = Diagnose(trace);
+  EXPECT_THAT(SelectForVariables(trace, report), UnorderedElementsAre(0, 1, 4));
+  trace.processes[0].exit_mark = ring::ExitMark::kExit;
+  EXPECT_TRUE(SelectForVariables(trace, report).empty()) << "the culprit is gone";
+}
+
 TEST(HistoryNeed, RequestsMissingCountsWithinTheLimit) {
   const Trace cut = Parse(
       "ranks 100\n"

@@ -175,6 +175,58 @@ int main(void) {
   }
 }
 
+// "name:type/bytes" of the innermost function at the probe.
+std::vector<std::string> VariablesAt(const CodeAddress& probe) {
+  constexpr const char* kTypes[] = {"signed", "unsigned", "float", "bool", "pointer"};
+  Symbolizer symbolizer;
+  const auto all = symbolizer.VariablesAt(probe);
+  EXPECT_EQ(all.size(), symbolizer.Symbolize(probe).size());
+  std::vector<std::string> texts;
+  for (const DwarfVariable& one : all.at(0)) {
+    texts.push_back(one.name + ":" + kTypes[static_cast<size_t>(one.type)] + "/" +
+                    std::to_string(one.bytes));
+  }
+  return texts;
+}
+
+TEST_F(SymbolizerTest, FindsVariablesThatHaveValues) {
+  for (const char* compiler : {"cc -O0 -gdwarf-4", "cc -O0 -gdwarf-5", "clang -O0 -g"}) {
+    if (!HasCommand(std::string(compiler).substr(0, std::string(compiler).find(' ')))) continue;
+    SCOPED_TRACE(compiler);
+    const auto probes = Build(std::string(compiler) + " a.c probe.o -Wl,--build-id", "a.c", R"(
+typedef const volatile int number;
+enum mode { kFast = 1 };
+struct pair { int a, b; };
+static int file_scope;
+int work(number parameter, double rate, const char* text, float* array) {
+  _Bool flag = parameter != 0;
+  enum mode mode = kFast;
+  unsigned char small = 3;
+  struct pair pair = {1, 2};
+  int hidden = 1;
+  static int in_static_memory;
+  {
+    long hidden = 2;
+    probe("work");
+    int later = 4;
+    hidden += later;
+    in_static_memory += (int)hidden;
+  }
+  { int elsewhere = 5; in_static_memory += elsewhere; }
+  int after = (int)mode + small + pair.a + hidden + flag + (int)rate + (text != (char*)array);
+  return after;
+}
+int main(void) {
+  return work(1, 2, "", 0) + file_scope;
+}
+)");
+    EXPECT_THAT(VariablesAt(probes.at("work")),
+                ::testing::UnorderedElementsAre(
+                    "parameter:signed/4", "rate:float/8", "text:pointer/8", "array:pointer/8",
+                    "flag:bool/1", "mode:signed/4", "small:unsigned/1", "hidden:signed/8"));
+  }
+}
+
 TEST_F(SymbolizerTest, FindsNoCallsThatTheCompilerDidNotDescribe) {
   const auto probes = Build("cc -O0 -g a.c probe.o -Wl,--build-id", "a.c", kInlining);
   Symbolizer symbolizer;
@@ -442,6 +494,7 @@ TEST_F(SymbolizerTest, DamagedFilesGiveSomeAnswer) {
     dir_.Write("damaged", damaged);
     Symbolizer symbolizer(options);
     EXPECT_THAT(symbolizer.Symbolize(address), ::testing::Not(IsEmpty()));
+    symbolizer.VariablesAt(address);
   }
 }
 

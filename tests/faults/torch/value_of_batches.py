@@ -1,7 +1,8 @@
-# Rank 2's shard has one batch less. The program records the length of its shard, and the loss of each step.
+# Rank 2's shard has one batch less. The program records the length of its shard, and the number of each step.
 #
 # rollcall-test: ranks=3 outcome=hung
-# expect: kind=uneven-iterations culprits=2 waiting=0,1 op=any seq=any certainty=proven values=batches:3/4
+# expect: kind=uneven-iterations culprits=2 waiting=0,1 op=any seq=any certainty=proven
+# expect+: values=batches:3/4,steps:3/4
 import os
 import sys
 

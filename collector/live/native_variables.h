@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads variables of the C, C++ and Fortran frames of a thread of another process.
+//
+// The debug information says where a variable is; nothing is run in the process. Memory is
+// untrusted: only as many bytes as the variable has are read, and they are never used as an address
+// except to read once or twice where an argument is passed by reference.
+#ifndef ROLLCALL_COLLECTOR_LIVE_NATIVE_VARIABLES_H_
+#define ROLLCALL_COLLECTOR_LIVE_NATIVE_VARIABLES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "collector/live/live_stack.h"
+#include "collector/live/process_image.h"
+#include "collector/model/values.h"
+#include "collector/symbolize/symbolizer.h"
+
+namespace rollcall {
+
+// Whether the text of a line gives the variable a value where the line declares it: "int n = 3;".
+bool InitializesIn(std::string_view line, std::string_view name);
+
+// Returns the wanted frames of the thread, outermost first, with the variables whose values are
+// known: those in memory, and those in registers that functions preserve, as far as these could be
+// restored. The thread must still be in the call in which `thread` was captured.
+std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,
+                                                  const LiveThread& thread, Symbolizer* symbolizer,
+                                                  bool (*wanted)(const SourceFrame&));
+
+}  // namespace rollcall
+
+#endif  // ROLLCALL_COLLECTOR_LIVE_NATIVE_VARIABLES_H_

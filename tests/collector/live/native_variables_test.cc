@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/variables_test.py compares the values of real processes.
+#include "collector/live/native_variables.h"
+
+#include <gtest/gtest.h>
+
+namespace rollcall {
+namespace {
+
+TEST(NativeVariables, KnowWhereADeclarationGivesAValue) {
+  for (const char* line :
+       {"int n = 3;", "  const bool n{true};", "for (int i = 0, n=5; i < n; ++i) {",
+        "if (const int n = Find(); n == 2) {", "double n\t= 1;", "integer :: m, n = 3"}) {
+    EXPECT_TRUE(InitializesIn(line, "n")) << line;
+  }
+  for (const char* line : {"", "int n;", "int m = 3, n;", "int nn = 3;", "int n_ = 3;",
+                           "return n == 3;", "logical :: n", "int n[3];"}) {
+    EXPECT_FALSE(InitializesIn(line, "n")) << line;
+  }
+}
+
+}  // namespace
+}  // namespace rollcall
