@@ -6,9 +6,10 @@ set(ATTACH_FAULTS collective/barrier_under_if.c collective/barrier_skipped_by_ra
 set(ATTACH_TORCH collective_on_rank0 exception_on_rank2 stuck_loader uneven_batches unused_parameters)
 set(ATTACH_CONTROLS collective/barrier_under_if.c true_negatives/slow_rank.c true_negatives/poll_pump.c
   polling/master_looks_for_results.c)
-# What attach reads from the objects of Open MPI.
-set(ATTACH_OPENMPI comms/spawn_conditional.c comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
+# What attach reads from the objects of the MPI libraries.
+set(ATTACH_OBJECTS comms/other_group_missing.c comms/subcommunicator_member_missing.c comms/two_communicators_crossed.c
   nonblocking/persistent_start_skipped.c nonblocking/worker_thread_skips.cc)
+set(ATTACH_OBJECTS_openmpi comms/spawn_conditional.c)
 set(ATTACH_CORE_FAULTS collective/barrier_under_if.c stalled/asleep_in_read.c)
 set(ATTACH_CORE_CONTROLS true_negatives/slow_rank.c true_negatives/poll_pump.c)
 
@@ -29,10 +30,7 @@ foreach(mpi mpich openmpi)
     else()
       unset(option)
     endif()
-    if(mpi STREQUAL openmpi)
-      list(APPEND ${list} ${ATTACH_OPENMPI})
-    endif()
-    foreach(name ${${list}})
+    foreach(name ${${list}} ${ATTACH_OBJECTS} ${ATTACH_OBJECTS_${mpi}})
       rollcall_job_test(attach.${kind}.${mpi}.${name} job run_attach_test.py --rollcall $<TARGET_FILE:rollcall_cli>
         --mpi ${mpi} --source ${FAULTS_DIR}/${name} ${option}
         --program ${CMAKE_CURRENT_BINARY_DIR}/faults/${mpi}/${name}.${kind})

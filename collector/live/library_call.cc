@@ -27,6 +27,17 @@ bool Merge(const LibraryCall& other, LibraryCall* call) {
   return true;
 }
 
+void SetMembers(std::vector<int32_t> ranks, LibraryCall* call) {
+  std::ranges::sort(ranks);
+  if (ranks.empty() || ranks.front() < 0) return;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i == 0 || ranks[i] != ranks[i - 1] + 1) {
+      call->member_runs.insert(call->member_runs.end(), 2, ranks[i]);
+    }
+    call->member_runs.back() = ranks[i];
+  }
+}
+
 std::set<uint64_t> ChangedRegisters(const CallFrame& frame, const CallFrame& caller) {
   std::set<uint64_t> changed;
   for (size_t i = 0; i < frame.registers.preserved.size(); ++i) {
@@ -39,8 +50,8 @@ std::set<uint64_t> ChangedRegisters(const CallFrame& frame, const CallFrame& cal
 std::optional<LibraryCall> ReadLibraryCall(const ProcessImage& image, const std::string& file_root,
                                            std::span<const CallFrame> frames, int32_t world_size) {
   if (auto objects = OpenMpiObjects::In(image, file_root)) return objects->Read(frames);
-  if (const auto objects = MpichObjects::In(image, file_root, world_size)) {
-    return objects->Read(frames);
+  if (auto objects = MpichObjects::In(image, file_root, world_size)) {
+    return ReadMpichCall(frames, &*objects);
   }
   return std::nullopt;
 }

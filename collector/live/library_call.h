@@ -22,6 +22,10 @@ namespace rollcall {
 // they contradict each other.
 bool Merge(const LibraryCall& other, LibraryCall* call);
 
+// Sets `member_runs`. `ranks`: in MPI_COMM_WORLD, in any order; if one of them is negative, which
+// means unknown, nothing is set.
+void SetMembers(std::vector<int32_t> ranks, LibraryCall* call);
+
 // The data of a stack frame that ReadLibraryCall() uses.
 struct CallFrame {
   FrameRegisters registers;

@@ -1,153 +1,175 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/live/mpich_call.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <iterator>
+#include <set>
 #include <string_view>
 #include <vector>
-
-#include "collector/live/exported_symbols.h"
 
 namespace rollcall {
 namespace {
 
-// The bits of a handle: how the object is stored, and its kind (src/include/mpir_objects.h).
-constexpr uint32_t kWorldHandle = 0x44000000;
-constexpr uint32_t How(uint32_t handle) { return handle >> 30; }
-constexpr uint32_t What(uint32_t handle) { return (handle >> 26) & 0xf; }
-constexpr uint32_t kBuiltin = 1;
-constexpr uint32_t kIsCommunicator = 1;
-constexpr uint32_t kIsRequest = 11;
-constexpr int32_t kMaxReferences = 1 << 20;
-constexpr int32_t kMaxRequestKinds = 64;
+using MpichRequest = MpichObjects::Request;
+using MpichCommunicator = MpichObjects::Communicator;
 
-constexpr size_t kCommunicatorBytes = 256;
-constexpr uint64_t kRequestKind = 8;
-constexpr uint64_t kRequestCompletion = 16;  // a pointer to a counter that becomes 0
+constexpr size_t kMaxWaitall = 4096;
 
-// The numbering of MPIR_Request_kind_t changes between versions; these values were observed.
-struct RequestKinds {
-  std::string_view version;
-  int32_t persistent;
-  int32_t collective;
-};
-constexpr RequestKinds kRequestKinds[] = {{"4.0", 5, 10}};
-
-constexpr size_t Aligned(size_t offset) { return (offset + 7) / 8 * 8; }
-
-template <typename T>
-T At(const std::array<char, kCommunicatorBytes>& bytes, size_t offset) {
-  T value{};
-  std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
+// "MPI_Wait" for "MPI_Wait" and "PMPI_Wait"; empty for other functions.
+std::string_view CallOf(const CallFrame& frame) {
+  std::string_view name = frame.function;
+  if (name.starts_with('P')) name.remove_prefix(1);
+  return name.starts_with("MPI_") ? name : std::string_view();
 }
 
-bool MayBePointer(uint64_t word) { return word == 0 || (word % 8 == 0 && word >= 4096); }
+// Whether the call of that name returns when all of its requests are complete, and not before.
+bool WaitsForAll(std::string_view call) {
+  return call != "MPI_Waitany" && call != "MPI_Waitsome" && !call.starts_with("MPI_Test") &&
+         call.find("robe") == std::string_view::npos;
+}
+
+bool HasOpen(const std::vector<MpichRequest>& requests) {
+  return std::ranges::any_of(requests, &MpichRequest::open);
+}
+
+// The requests of MPI_Waitall. A function of the library has the array of the caller, and the
+// beginning and the end of the array of the requests' addresses in registers.
+std::vector<MpichRequest> RequestsOfWaitall(const std::set<uint64_t>& words,
+                                            MpichObjects* objects) {
+  std::vector<MpichRequest> longest;
+  size_t most = 0;
+  for (const uint64_t begin : words) {
+    for (const uint64_t end : words) {
+      const size_t count = (end - begin) / sizeof(uint64_t);
+      if (end <= begin || (end - begin) % sizeof(uint64_t) != 0) continue;
+      if (count > kMaxWaitall || count <= most) continue;
+      for (const uint64_t handles : words) {
+        auto requests = objects->RequestsIn(handles, begin, count);
+        if (!requests || !HasOpen(*requests)) continue;
+        longest = std::move(*requests);
+        most = count;
+        break;
+      }
+    }
+  }
+  return longest;
+}
+
+std::vector<MpichRequest> OpenRequestsAt(const std::set<uint64_t>& words, MpichObjects* objects) {
+  std::vector<MpichRequest> requests;
+  for (const uint64_t word : words) {
+    const auto request = objects->RequestAt(word);
+    if (request && request->open) requests.push_back(*request);
+  }
+  return requests;
+}
+
+// The receive of MPI_Sendrecv. MPICH keeps both requests on the stack. The last arguments of the
+// call are on the stack of the caller: the source, the tag and the communicator.
+std::vector<MpichRequest> ReceiveOfSendrecv(const CallFrame& caller,
+                                            const MpichCommunicator& communicator,
+                                            MpichObjects* objects) {
+#if defined(__aarch64__)
+  constexpr size_t kFirst = 0;
+#else
+  constexpr size_t kFirst = 2;
+#endif
+  const uint64_t arguments = caller.registers.stack_pointer + kFirst * sizeof(uint64_t);
+  const auto argument = [&](size_t i) {
+    return objects->NumberAt(arguments + i * sizeof(uint64_t));
+  };
+  const auto source = argument(0);
+  const auto tag = argument(1);
+  const auto handle = argument(2);
+  if (caller.registers.stack_pointer == 0 || !source || !tag || !handle) return {};
+  if (static_cast<uint32_t>(*handle) != communicator.handle || *source < 0 || *tag < 0) return {};
+  for (const MpichRequest& request : objects->AllRequests()) {
+    // An equal receive that was posted earlier is completed earlier.
+    if (request.open && request.communicator == &communicator && request.source == *source &&
+        request.tag == *tag) {
+      return {request};
+    }
+  }
+  return {};
+}
+
+// The requests that the call waits for, as far as known: those of the first function that shows
+// some, from the called one inwards.
+std::vector<MpichRequest> RequestsOf(std::span<const CallFrame> frames, size_t called,
+                                     MpichObjects* objects) {
+  const bool all = CallOf(frames[called]) == "MPI_Waitall";
+  std::vector<MpichRequest> requests;
+  for (size_t i = called + 1; i-- > 0 && requests.empty();) {
+    if (frames[i].module != frames[called].module) break;
+    const std::set<uint64_t> words = ChangedRegisters(frames[i], frames[i + 1]);
+    requests = all ? RequestsOfWaitall(words, objects) : OpenRequestsAt(words, objects);
+  }
+  return requests;
+}
+
+// Sets the awaited ranks only if they are known for each of the open requests.
+void SetAwaited(const std::vector<MpichRequest>& requests, LibraryCall* call) {
+  std::set<int32_t> awaited;
+  std::set<int32_t> answered;
+  for (const MpichRequest& request : requests) {
+    if (request.open) {
+      awaited.insert(request.peer);
+      call->outside |= request.outside;
+    } else if (request.what == MpichRequest::What::kReceive) {
+      answered.insert(request.peer);
+    }
+  }
+  answered.erase(-1);
+  if (awaited.empty() || *awaited.begin() < 0) return;
+  call->awaited = *awaited.begin();
+  call->also_awaited.assign(std::next(awaited.begin()), awaited.end());
+  call->answered.assign(answered.begin(), answered.end());
+}
 
 }  // namespace
 
-std::optional<MpichObjects> MpichObjects::In(const ProcessImage& image,
-                                             const std::string& file_root, int32_t world_size) {
-  constexpr std::array<std::string_view, 1> kNames = {"MPII_Version_string"};
-  for (const LoadedModule& module : image.modules()) {
-    const std::string_view file = std::string_view(module.path).substr(module.path.rfind('/') + 1);
-    if (!file.starts_with("libmpich.so") && !file.starts_with("libmpi.so")) continue;
-    std::array<uint64_t, 1> found{};
-    std::array<char, 16> version{};
-    FindExports(module, file_root, kNames, found);
-    if (found[0] == 0) continue;
-    image.memory().Read(found[0] + module.bias, version.data(), version.size() - 1);
-    return MpichObjects(&image.memory(), version.data(), world_size);
+std::optional<LibraryCall> ReadMpichCall(std::span<const CallFrame> frames, MpichObjects* objects) {
+  // The functions that the program calls may be wrappers, of Fortran for example.
+  size_t called = frames.size();
+  for (size_t i = 0; i + 1 < frames.size(); ++i) {
+    if (!CallOf(frames[i]).empty()) called = i;
   }
-  return std::nullopt;
-}
-
-std::optional<uint32_t> MpichObjects::HandleOf(uint64_t address, uint32_t what) const {
-  struct {
-    uint32_t handle;
-    int32_t references;
-  } head{};
-  const bool sound = address % 8 == 0 &&
-                     memory_->Read(address, &head, sizeof(head)) == sizeof(head) &&
-                     How(head.handle) != 0 && What(head.handle) == what && head.references > 0 &&
-                     head.references <= kMaxReferences;
-  return sound ? std::optional(head.handle) : std::nullopt;
-}
-
-// The fields are context_id, recvcontext_id, remote_size, rank, attributes, local_size,
-// local_group, remote_group, comm_kind. In an intracommunicator both sizes and both contexts are
-// equal.
-bool MpichObjects::ReadCommunicator(uint64_t address, LibraryCall* call) const {
-  std::array<char, kCommunicatorBytes> bytes{};
-  const std::optional<uint32_t> handle = HandleOf(address, kIsCommunicator);
-  if (!handle) return false;
-  if (memory_->Read(address, bytes.data(), bytes.size()) != bytes.size()) return false;
-  for (size_t at = 12; at + 64 <= bytes.size(); at += 4) {
-    const size_t local_size = Aligned(at + 8) + 8;
-    const size_t groups = Aligned(local_size + 4);
-    const auto size = At<int32_t>(bytes, at);
-    const auto rank = At<int32_t>(bytes, at + 4);
-    const auto context = At<uint16_t>(bytes, at - 4);
-    const bool fits =
-        size > 0 && rank >= 0 && rank < size && At<int32_t>(bytes, local_size) == size &&
-        At<uint16_t>(bytes, at - 2) == context &&
-        MayBePointer(At<uint64_t>(bytes, Aligned(at + 8))) &&
-        MayBePointer(At<uint64_t>(bytes, groups)) &&
-        MayBePointer(At<uint64_t>(bytes, groups + 8)) && At<int32_t>(bytes, groups + 16) == 0;
-    if (!fits) continue;
-    const bool world = *handle == kWorldHandle;
-    call->communicator = world ? "MPI_COMM_WORLD" : fmt::format("context id {:#x}", context);
-    if (size == world_size_) call->member_runs = {0, size - 1};
-    return true;
-  }
-  return false;
-}
-
-// Built-in requests are always complete. A variable of the user that holds a request also begins
-// with a handle, so the completion pointer is checked, too.
-std::optional<int32_t> MpichObjects::OpenRequest(uint64_t address) const {
-  const std::optional<uint32_t> handle = HandleOf(address, kIsRequest);
-  int32_t kind = 0;
-  uint64_t completion = 0;
-  int32_t open = 0;
-  const auto read = [this](uint64_t at, auto* value) {
-    return memory_->Read(at, value, sizeof(*value)) == sizeof(*value);
-  };
-  if (!handle || How(*handle) == kBuiltin || !read(address + kRequestKind, &kind) ||
-      !read(address + kRequestCompletion, &completion) || !read(completion, &open)) {
-    return std::nullopt;
-  }
-  const bool sound = kind > 0 && kind < kMaxRequestKinds && open > 0 && open < kMaxReferences;
-  return sound ? std::optional(kind) : std::nullopt;
-}
-
-std::optional<LibraryCall> MpichObjects::Read(std::span<const CallFrame> frames) const {
-  if (frames.size() < 2) return std::nullopt;
-  // A collective may consist of others on internal communicators: only the outermost function has
-  // the caller's communicator.
-  const size_t call_frame = frames.size() - 2;
+  if (called == frames.size()) return std::nullopt;
+  const std::string_view name = CallOf(frames[called]);
   LibraryCall call;
-  int communicators = 0;
-  for (const uint64_t word : ChangedRegisters(frames[call_frame], frames[call_frame + 1])) {
-    communicators += ReadCommunicator(word, &call);
+  // A collective may consist of others on internal communicators: only the called function has the
+  // caller's communicator.
+  std::vector<const MpichCommunicator*> communicators;
+  for (const uint64_t word : ChangedRegisters(frames[called], frames[called + 1])) {
+    if (const auto* each = objects->CommunicatorAt(word)) communicators.push_back(each);
   }
-  if (communicators != 1) return std::nullopt;
-  // If a call waits for several requests, any of them may already be complete.
-  const std::string_view function = frames[call_frame].function;
-  if (function != "PMPI_Wait" && function != "MPI_Wait") return call;
-  std::vector<int32_t> kinds;
-  for (size_t i = call_frame + 1; i-- > 0 && kinds.empty();) {
-    for (const uint64_t word : ChangedRegisters(frames[i], frames[i + 1])) {
-      if (const auto kind = OpenRequest(word)) kinds.push_back(*kind);
+  if (communicators.size() > 1) return std::nullopt;
+  std::vector<MpichRequest> requests;
+  if (WaitsForAll(name)) requests = RequestsOf(frames, called, objects);
+  if (name == "MPI_Sendrecv" && requests.empty() && !communicators.empty()) {
+    requests = ReceiveOfSendrecv(frames[called + 1], *communicators.front(), objects);
+  }
+  // If there is a message among the requests, it shows for whom the rank waits.
+  const auto is_open_collective = [](const MpichRequest& request) {
+    return request.open && request.what == MpichRequest::What::kCollective;
+  };
+  const bool collectives =
+      HasOpen(requests) && std::ranges::all_of(requests, [&](const auto& each) {
+        return !each.open || is_open_collective(each);
+      });
+  const bool of_requests = name.starts_with("MPI_Wait");
+  call.of_collective = collectives && of_requests;
+  SetAwaited(requests, &call);
+  // Calls with files and windows use the library's own communicators.
+  for (const MpichRequest& request : requests) {
+    if (communicators.empty() && of_requests && request.open && request.communicator != nullptr &&
+        (collectives || !is_open_collective(request))) {
+      communicators.push_back(request.communicator);
     }
   }
-  const auto row = std::ranges::find_if(
-      kRequestKinds, [this](const RequestKinds& one) { return version_.starts_with(one.version); });
-  call.of_collective = kinds.size() == 1 && row != std::end(kRequestKinds) &&
-                       (kinds[0] == row->persistent || kinds[0] == row->collective);
+  if (communicators.empty()) return std::nullopt;
+  call.communicator = communicators.front()->name;
+  if (communicators.front()->intra) SetMembers(communicators.front()->peers, &call);
   return call;
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "collector/base/find.h"
 #include "collector/base/text.h"
@@ -142,14 +143,7 @@ void OpenMpiObjects::SetCommunicator(const Communicator& communicator, LibraryCa
   call->communicator = communicator.name;
   std::vector<int32_t> ranks;
   for (const uint64_t process : communicator.members) ranks.push_back(WorldRank(process));
-  std::ranges::sort(ranks);
-  if (ranks.empty() || ranks.front() < 0) return;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (i == 0 || ranks[i] != ranks[i - 1] + 1) {
-      call->member_runs.insert(call->member_runs.end(), 2, ranks[i]);
-    }
-    call->member_runs.back() = ranks[i];
-  }
+  SetMembers(std::move(ranks), call);
 }
 
 // A point-to-point request contains the entry of the peer process, preceded by the peer's rank in

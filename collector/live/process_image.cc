@@ -144,11 +144,18 @@ void ProcessImage::LoadMaps(const std::string& maps, const ProcessMemory* memory
     if (!group.has_code) continue;
     const auto headers = ReadHeaders(*memory_, group.start);
     if (!headers) continue;
-    modules_.push_back({.path = CleanText(group.path, kMaxPathBytes),
-                        .build_id = ReadBuildId(*memory_, *headers),
-                        .start = group.start,
-                        .end = group.end,
-                        .bias = headers->bias});
+    LoadedModule& module = modules_.emplace_back();
+    module = {.path = CleanText(group.path, kMaxPathBytes),
+              .build_id = ReadBuildId(*memory_, *headers),
+              .start = group.start,
+              .end = group.end,
+              .bias = headers->bias};
+    for (const Phdr& segment : headers->segments) {
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+      const uint64_t address = headers->bias + segment.p_vaddr;
+      if (module.data_end == 0) module.data_start = address;
+      module.data_end = address + segment.p_memsz;
+    }
   }
 }
 

@@ -39,7 +39,9 @@ struct LoadedModule {
   std::string build_id;  // lower-case hex; empty: none, or unreadable
   uint64_t start = 0;    // extent of its mappings
   uint64_t end = 0;
-  uint64_t bias = 0;  // runtime address - ELF virtual address
+  uint64_t bias = 0;        // runtime address - ELF virtual address
+  uint64_t data_start = 0;  // extent of its writable segments, with the data that begins as zeros
+  uint64_t data_end = 0;
 };
 
 // The mappings of a process: modules with code, and the extent of its stacks.

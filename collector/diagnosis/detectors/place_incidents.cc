@@ -228,7 +228,8 @@ class PlaceFinder {
     const bool all_known = std::ranges::all_of(
         direct, [this](uint32_t p) { return analysis_.PlaceOf(p).kind() == Kind::kWaitall; });
     const bool are_more = direct.size() > awaited.size() && all_known;
-    if (2 * NumberAtPlacesOf(awaited) >= waiting_.size() && !are_more) return false;
+    const size_t there = NumberAtPlacesOf(awaited, waiting_.size() - waiting.size());
+    if (2 * there >= waiting_.size() && !are_more) return false;
     // If an awaited rank left no loop, it may have sent messages that the waiting ranks do not
     // receive. Other ranks that passed the exchange, or answered the waiting ranks, are evidence
     // against that.
@@ -273,12 +274,14 @@ class PlaceFinder {
     return direct;
   }
 
-  // The number of ranks that wait at a place where one of `some` waits.
-  size_t NumberAtPlacesOf(const Processes& some) const {
+  // The number of ranks that wait at a place where one of `some` waits, or were perhaps there: if
+  // ranks may leave that call before all have arrived, `most`.
+  size_t NumberAtPlacesOf(const Processes& some, size_t most) const {
     size_t number = 0;
     for (const PlaceGroup& group : places_.waiting) {
       const bool holds = std::ranges::any_of(
           group.members, [&](uint32_t p) { return std::ranges::binary_search(some, p); });
+      if (holds && !BlocksUntilAllEntered(group)) return most;
       if (holds) number += group.members.size();
     }
     return number;
@@ -461,6 +464,11 @@ class PlaceFinder {
     const LibraryCall& call = behind.place->library;
     if (!BlocksUntilAllEntered(behind) || !AreApart(call, ahead.place->library))
       return std::nullopt;
+    // The members of a group, or of another communicator, too, make one of the other calls.
+    const Kind kind = behind.place->kind();
+    if (rollcall::GroupOf(kind) != CallGroup::kCollective || kind == Kind::kCreateIntercomm) {
+      return std::nullopt;
+    }
     Processes skipped;
     std::copy_if(ahead.members.begin(), ahead.members.end(), std::back_inserter(skipped),
                  [&](uint32_t p) { return call.HasMember(analysis_.RankOf(p)); });

@@ -3,7 +3,7 @@
 // meets the one of the others in the time loop.
 //
 // job: ranks=4 outcome=hung
-// expect: kind=rank-conditional-collective|collective-mismatch culprits=1
+// expect: kind=rank-conditional-collective|collective-mismatch culprits=1 attach-kind=finalized-early
 // says: flush_logs
 // says not: same number of steps
 #include <mpi.h>

@@ -13,9 +13,9 @@ namespace {
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using testing::ObservedJob;
 using ::testing::SizeIs;
 
@@ -163,6 +163,28 @@ TEST(AttachMessages, AwaitedRanksAreNotNamedIfTheyAreMost) {
     const Report report = job.Judge();
     ASSERT_THAT(report.findings, SizeIs(1));
     EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  }
+}
+
+// Rank 1 has left the reduction in which rank 2 waits, so half of the ranks have left the loop.
+TEST(AttachMessages, AwaitedRankIsNotNamedIfMostMayHaveBeenAtItsPlace) {
+  for (const bool may_leave : {false, true}) {
+    ObservedJob job(6);
+    job.Loop("a.c", 10, 20, "");
+    for (const int32_t rank : {0, 2}) {
+      job.Rank(rank, may_leave ? "MPI_Reduce < run a.c:30 < main b.c:5"
+                               : "MPI_Allreduce < run a.c:30 < main b.c:5");
+    }
+    job.Rank(1, "MPI_Finalize < main b.c:6");
+    job.Rank(3, "MPI_Sendrecv < run a.c:12 < main b.c:5").Awaits(4);
+    job.Rank(4, "MPI_Sendrecv < run a.c:12 < main b.c:5").Awaits(2);
+    job.Rank(5, "MPI_Sendrecv < run a.c:12 < main b.c:5").Awaits(3);
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_EQ(report.findings[0].kind,
+              may_leave ? VerdictKind::kP2pUnmatched : VerdictKind::kUnevenIterations);
+    EXPECT_THAT(report.findings[0].culprits,
+                ElementsAreArray(may_leave ? std::vector<int32_t>() : std::vector<int32_t>{2}));
   }
 }
 

@@ -581,6 +581,19 @@ TEST(AttachJudge, RankOutsideTheCommunicatorIsNotACulprit) {
   EXPECT_EQ(report.findings[0].certainty, Certainty::kSuspected);
 }
 
+// Members of another communicator take part as well, or only a group of the members.
+TEST(AttachJudge, MembersOfTheCommunicatorAreNotThoseThatMakeTheCall) {
+  for (const std::string call : {"MPI_Intercomm_create", "MPI_Comm_create_group"}) {
+    SCOPED_TRACE(call);
+    ObservedJob job(4);
+    for (const int rank : {0, 1}) job.Rank(rank, call + " < main a.c:8").On("part", 0, 2);
+    for (const int rank : {2, 3}) job.Rank(rank, kReduce).On("MPI_COMM_WORLD", 0, 3);
+    const Report report = job.Judge();
+    ASSERT_THAT(report.findings, SizeIs(1));
+    EXPECT_THAT(report.findings[0].culprits, IsEmpty());
+  }
+}
+
 TEST(AttachJudge, OneCallSiteOnTwoCommunicatorsIsAnOrderInversion) {
   ObservedJob job(3);
   for (const int rank : {0, 1}) job.Rank(rank, kReduce).On("planes 0", 0, 2);
