@@ -4,9 +4,13 @@
 # docs/decisions/0023-portable-by-sysroot.md.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(multiarch ${CMAKE_LIBRARY_ARCHITECTURE})
-add_link_options(--sysroot=${ROLLCALL_SYSROOT} -B${ROLLCALL_SYSROOT}/usr/lib/${multiarch}
-  -L${ROLLCALL_SYSROOT}/usr/lib/${multiarch} -L${ROLLCALL_SYSROOT}/lib/${multiarch}
+# The link options of what is installed. Tests are linked with this system's glibc, as the MPI libraries need it.
+add_library(rollcall_old_glibc INTERFACE)
+target_link_options(rollcall_old_glibc INTERFACE --sysroot=${ROLLCALL_SYSROOT}
+  -B${ROLLCALL_SYSROOT}/usr/lib/${multiarch} -L${ROLLCALL_SYSROOT}/usr/lib/${multiarch}
+  -L${ROLLCALL_SYSROOT}/lib/${multiarch}
   -static-libstdc++ -static-libgcc -s)  # -s: paths in debug information would change the build id
+set(ROLLCALL_OLD_GLIBC rollcall_old_glibc)
 # libunwind-coredump.a is not compiled for position-independent executables. Its function that resumes a process at
 # another frame is not used here; it would pull in all of libunwind.a, including an unwinder for C++ exceptions.
 set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -no-pie -Wl,--gc-sections -Wl,--defsym=_U${CMAKE_SYSTEM_PROCESSOR}_setcontext=0")
@@ -17,7 +21,7 @@ set(CMAKE_CXX_STANDARD_LIBRARIES "-ldl -lpthread -lrt")
 # last.
 add_library(rollcall_newer_glibc OBJECT ${CMAKE_CURRENT_LIST_DIR}/newer_glibc.cc)
 rollcall_flags(rollcall_newer_glibc)
-set(ROLLCALL_TOOL_OBJECTS $<TARGET_OBJECTS:rollcall_newer_glibc>)
+set(ROLLCALL_TOOL_OBJECTS ${ROLLCALL_OLD_GLIBC} $<TARGET_OBJECTS:rollcall_newer_glibc>)
 
 # Debian has no static library of fmt.
 file(WRITE ${PROJECT_BINARY_DIR}/generated/fmt.cc [[

@@ -23,6 +23,8 @@ import wrapped  # noqa: E402
 # shim/nccl/dlsym_wrap.cc, shim/user_phase.cc, shim/nccl/profiler.cc.
 OTHER_EXPORTS = {"exit", "_exit", "_Exit", "abort", "dlclose", "dlsym", "rollcall_elements", "rollcall_phase",
                  "rollcall_replica", "MPIR_Err_return_comm", "MPIR_Err_return_win"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
+# libdl and libpthread are empty since glibc 2.34. A library linked with an older one, as in packages, needs them.
+PARTS_OF_LIBC = {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
 # The oldest version of the C library that the binary runs with, from the versions of its symbols.
 GLIBC_FLOOR = (2, 34)
 STATIC_TLS_BYTES = 512
@@ -83,7 +85,7 @@ def check_exec(program, problems):
 def check_needed(library, problems):
     needed = needed_by(library)
     for name in needed:
-        if name != "libc.so.6":
+        if name not in PARTS_OF_LIBC:
             problems.append("NEEDs %s" % name)
     return needed
 
