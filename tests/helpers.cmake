@@ -16,7 +16,7 @@ function(rollcall_unit_tests target dir library)
   rollcall_unity(${target} TEST)
   # The tested code is optimised; the tests are not, because they are compiled once and run once.
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
-  if(ROLLCALL_SANITIZE)
+  if(ROLLCALL_SANITIZE OR NOT ROLLCALL_JOB_SHARE STREQUAL "")
     rollcall_sharded_tests(${target})
     return()
   endif()
@@ -25,8 +25,8 @@ function(rollcall_unit_tests target dir library)
     PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-# Under a sanitizer a process starts ten times as slowly, so a few processes (TARGET.0 and so on) run many tests
-# each. ThreadSanitizer excludes tests that use Debian's gRPC, which is not built for it and gives false warnings,
+# To start a process per test takes longer than most tests, and under a sanitizer ten times as long. So a few processes
+# (TARGET.0 and so on) run many tests each there and in a sample of the job tests. ThreadSanitizer excludes tests that use Debian's gRPC, which is not built for it and gives false warnings,
 # and tests that diagnose one trace after another on one thread.
 function(rollcall_sharded_tests target)
   set(shards 4)

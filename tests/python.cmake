@@ -14,6 +14,10 @@ target_link_libraries(python_test_helper PRIVATE Threads::Threads)
 target_compile_options(python_test_helper PRIVATE -Wall -Wextra -Werror)
 
 function(rollcall_python_test name mpi python)
+  rollcall_in_share(chosen ${name} 3)
+  if(NOT chosen)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND Python3::Interpreter ${PYTHON_TESTS}/run_python_test.py
     --shim $<TARGET_FILE:rollcall> --python ${python} --mpi ${PYTHON_LIBRARY_${mpi}}
     --helper $<TARGET_FILE:python_test_helper>

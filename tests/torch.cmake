@@ -78,6 +78,10 @@ foreach(source ${TORCH_PROGRAMS})
   rollcall_fault_tests(torch ${source} "${fault}" ${source})
 endforeach()
 foreach(case train spawn fork loaders alone)
+  rollcall_in_share(chosen torch.unchanged.${case} 3)
+  if(NOT chosen)
+    continue()
+  endif()
   add_test(NAME torch.unchanged.${case} COMMAND Python3::Interpreter
     ${CMAKE_CURRENT_LIST_DIR}/torch/run_unchanged_test.py --rollcall $<TARGET_FILE:rollcall_cli> ${case})
   set_tests_properties(torch.unchanged.${case} PROPERTIES LABELS job TIMEOUT 300
