@@ -48,11 +48,13 @@ struct Returned {
 // library that made the object, which contains the object's virtual table.
 template <bool kOfOwner>
 struct TargetOf {
+  constexpr explicit TargetOf(const char* symbol) : target{.symbol = symbol} {}
   Target target;
   void* Get(const void*) { return target.Get(); }
 };
 template <>
 struct TargetOf<true> {
+  constexpr explicit TargetOf(const char* symbol) : target{.any = {.symbol = symbol}} {}
   TargetOfOwner target;
   void* Get(const void* self) { return target.Get(*static_cast<const void* const*>(self)); }
 };
@@ -60,10 +62,7 @@ struct TargetOf<true> {
 constexpr bool MayBeOfPlugin(std::string_view mangled) {
   return mangled.find("ProcessGroupUCC") != std::string_view::npos;
 }
-#define C10D_TARGET(name, mangled)                  \
-  constinit TargetOf<MayBeOfPlugin(mangled)> name { \
-    { mangled }                                     \
-  }
+#define C10D_TARGET(name, mangled) constinit TargetOf<MayBeOfPlugin(mangled)> name(mangled)
 
 // One operation of one backend.
 #define C10D_WRAPPER(class_name, method, operation, mangled, ...)                    \
