@@ -38,7 +38,6 @@ endforeach()
 rollcall_job_test(check.package job ../check/package_test.py --build ${PROJECT_BINARY_DIR}
   --mpicc ${MPICC_openmpi} --mpirun ${MPIRUN_openmpi})
 rollcall_job_test(check.pytest job ../check/pytest_test.py --rollcall $<TARGET_FILE:rollcall_cli>)
-set_tests_properties(check.pytest PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME check.pytest_plugin COMMAND /usr/bin/python3 -B ${CHECK_DIR}/pytest_plugin_test.py)
 set_tests_properties(check.pytest_plugin PROPERTIES LABELS unit TIMEOUT 60 SKIP_RETURN_CODE 77)
 # proto/rollcall.h, compiled in the ways in which programs are.
