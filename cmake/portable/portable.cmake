@@ -24,7 +24,7 @@ rollcall_flags(rollcall_newer_glibc)
 set(ROLLCALL_TOOL_OBJECTS ${ROLLCALL_OLD_GLIBC} $<TARGET_OBJECTS:rollcall_newer_glibc>)
 
 # Debian has no static library of fmt.
-file(WRITE ${PROJECT_BINARY_DIR}/generated/fmt.cc [[
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/fmt.cc CONTENT [[
 #include <fmt/format-inl.h>
 namespace fmt {
 inline namespace v9 {
@@ -34,7 +34,7 @@ template char decimal_point_impl(locale_ref);
 }
 }
 }
-]])
+]] @ONLY)
 add_library(rollcall_fmt STATIC ${PROJECT_BINARY_DIR}/generated/fmt.cc)
 add_library(fmt::fmt ALIAS rollcall_fmt)
 
