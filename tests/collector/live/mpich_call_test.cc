@@ -289,6 +289,15 @@ TEST_F(MpichCall, ReceiveThatCannotBeVerifiedIsUnknown) {
   }
 }
 
+TEST_F(MpichCall, RecordWithTwoTagsIsUnknown) {
+  AddReceive(0, 0x200, 1, 17);
+  Call("PMPI_Recv", DirectRequest(0), DirectCommunicator(1));
+  EXPECT_EQ(Awaited(), 1);
+  memory_.Put(MpichRecord(0) - 40, uint64_t{0x200} << 48 | 17);  // from rank 3
+  memory_.Put(MpichRecord(0) - 32, 0xffffffff9fffffff);
+  EXPECT_EQ(Awaited(), -1);
+}
+
 TEST_F(MpichCall, SourceOfAWildcardReceiveIsUnknown) {
   AddReceive(0, 0x200, 0, 17);
   memory_.Put(MpichRecord(0) - 72, 0xffff00009fffffff);
