@@ -224,7 +224,7 @@ Layout PlanLayout(uint64_t bytes, const RingContents& contents) {
   layout.datatypes = unit / 4 / sizeof(ring::Datatype);
   // With Python, these sections get as much as possible without making the rings of the default
   // file size shorter: the lengths of rings are powers of two.
-  layout.string_bytes = python ? 5 * unit + unit / 4 : 4 * unit;
+  layout.string_bytes = python ? 5 * unit : 4 * unit;
   layout.call_path_words = 10 * unit / 8;
   layout.python_codes = (python ? 3 * unit / 4 : unit / 8) / sizeof(ring::PythonCode);
   layout.values = unit / 4 / sizeof(ring::NamedValues);

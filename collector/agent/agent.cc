@@ -76,8 +76,11 @@ Agent::Agent(AgentOptions options, Transport* transport)
       journal_(options_.run_directory),
       request_worker_(options_.run_directory,
                       [this](uint64_t connection, rpc::AgentMessage message) {
-                        if (transport_ != nullptr) transport_->Send(connection, std::move(message));
-                        Wake();  // an answer may have appended to the journal, which is sent first
+                        {
+                          const std::lock_guard lock(answers_mutex_);
+                          answers_.emplace_back(connection, std::move(message));
+                        }
+                        Wake();
                       }),
       id_(NewId()) {
   const std::string rings = options_.run_directory + "/" + kRingsDirectory;
@@ -140,7 +143,7 @@ void Agent::RunOnce(int timeout_ms) {
   const bool sample = Now(CLOCK_MONOTONIC) >= next_sample_ns_;
   if (rescan_ || sample) ScanRings();
   SampleRingsBeingMade();
-  ReadJournalLines();
+  SendAnswers();
   NoticeEnds(/*may_wait=*/true);
   if (sample) {
     next_sample_ns_ = Now(CLOCK_MONOTONIC) + options_.sample_period_ns;
@@ -317,6 +320,19 @@ void Agent::ReclassifyInterruptedEnd(Process* process) {
 
 bool Agent::EndedInterrupted(const Process& process) const {
   return interrupted_ns_.has_value() && process.ended_ns >= *interrupted_ns_;
+}
+
+// The lines that an answer has appended to the journal are sent before the answer: the collector
+// uses them when it has the answer.
+void Agent::SendAnswers() {
+  std::vector<std::pair<uint64_t, rpc::AgentMessage>> answers;
+  {
+    const std::lock_guard lock(answers_mutex_);
+    answers.swap(answers_);
+  }
+  ReadJournalLines();
+  if (transport_ == nullptr) return;
+  for (auto& [connection, message] : answers) transport_->Send(connection, std::move(message));
 }
 
 // The journal's lines come from `rollcall exec`, from this agent, and from an earlier agent in the

@@ -14,9 +14,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/agent/agent_socket.h"
@@ -187,6 +189,7 @@ class Agent {
   void PumpCopies();
   UniqueFd OpenRing(const std::string& name) const;
   void ReadJournalLines();
+  void SendAnswers();
   // Appends a line to the journal, and sends it to the collector.
   void Journal(const JournalEvent& event);
   // Appends a line to the journal only. ReadJournalLines() finds and sends it later.
@@ -222,6 +225,9 @@ class Agent {
   AgentSocket socket_;
   JournalTail journal_;
   Result<JournalWriter> journal_writer_ = Error{};
+  std::mutex answers_mutex_;
+  std::vector<std::pair<uint64_t, rpc::AgentMessage>>
+      answers_;  // of request_worker_, by connection
   RequestWorker request_worker_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::set<std::string> names_;

@@ -94,9 +94,9 @@ struct FieldsOf<FoundJob> {
 
 template <>
 struct FieldsOf<SourceBlocks> {
-  static constexpr auto kList = std::tuple(F("file", &SourceBlocks::file, kMaxText),
-                                           F("blocks", &SourceBlocks::blocks, 1 << 16),
-                                           F("flow", &SourceBlocks::flow, 1 << 16));
+  static constexpr auto kList = std::tuple(
+      F("file", &SourceBlocks::file, kMaxText), F("blocks", &SourceBlocks::blocks, 1 << 16),
+      F("flow", &SourceBlocks::flow, 1 << 16), F("conditions", &SourceBlocks::conditions, 1 << 16));
 };
 
 template <>

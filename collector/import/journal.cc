@@ -244,7 +244,7 @@ bool Fields(Io& io, Of<Io, Variable>& variable) {
   io("name", variable.name, 256);
   const bool known = io.Named("kind", variable.kind, kVariableNames);  // else of a newer version
   io.Hex("bits", variable.bits);
-  io.If(variable.perhaps_unset, "perhaps_unset", variable.perhaps_unset);
+  io.If(variable.unsettled, "unsettled", variable.unsettled);
   return known && !variable.name.empty();
 }
 

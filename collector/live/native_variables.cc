@@ -67,6 +67,19 @@ class SourceLines {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
+bool IsUnsettled(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines) {
+  // A call may take several lines. The debug information names one of them.
+  constexpr int kBefore = 2;
+  constexpr int kAfter = 3;
+  const std::string_view suffix = std::string_view(frame.file).substr(frame.file.rfind('.') + 1);
+  const bool fortran = suffix.starts_with('f') || suffix.starts_with('F');
+  for (int line = frame.line - kBefore; line <= frame.line + kAfter; ++line) {
+    if (MayWrite(lines->Line(frame.file, line), variable.name, fortran)) return true;
+  }
+  return !variable.parameter &&
+         !InitializesIn(lines->Line(frame.file, variable.line), variable.name);
+}
+
 std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariable& variable,
                                  const FrameState& frame) {
   const std::optional<uint64_t> base = frame.Register(variable.base);
@@ -127,6 +140,18 @@ bool InitializesIn(std::string_view line, std::string_view name) {
   return false;
 }
 
+bool MayWrite(std::string_view line, std::string_view name, bool fortran) {
+  for (size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at != 0 && IsWordChar(line[at - 1])) || (end < line.size() && IsWordChar(line[end]))) {
+      continue;
+    }
+    const std::string_view before = Trim(line.substr(0, at));
+    if (fortran || before.ends_with('&')) return true;
+  }
+  return false;
+}
+
 std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,
                                                   const LiveThread& thread, Symbolizer* symbolizer,
                                                   bool (*wanted)(const SourceFrame&)) {
@@ -146,9 +171,7 @@ std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,
       if (level >= variables.size()) continue;
       for (const DwarfVariable& variable : variables[level]) {
         if (auto value = ReadVariable(memory, variable, state)) {
-          value->perhaps_unset =
-              !variable.parameter &&
-              !InitializesIn(lines.Line(of_frame.frame.file, variable.line), variable.name);
+          value->unsettled = IsUnsettled(variable, of_frame.frame, &lines);
           of_frame.variables.push_back(std::move(*value));
         }
       }

@@ -20,6 +20,10 @@ namespace rollcall {
 // Whether the text of a line gives the variable a value where the line declares it: "int n = 3;".
 bool InitializesIn(std::string_view line, std::string_view name);
 
+// Whether the text of a line passes the variable to a function that may write it: "f(&n)"; or, in
+// Fortran, "call f(n)".
+bool MayWrite(std::string_view line, std::string_view name, bool fortran);
+
 // Returns the wanted frames of the thread, outermost first, with the variables whose values are
 // known: those in memory, and those in registers that functions preserve, as far as these could be
 // restored. The thread must still be in the call in which `thread` was captured.

@@ -28,8 +28,9 @@ struct Variable {
   std::string name;
   Kind kind = Kind::kInteger;
   uint64_t bits = 0;  // an integer in two's complement, a double, 0 or 1, a length
-  // Of C, C++ and Fortran: the variable may not have been assigned yet.
-  bool perhaps_unset = false;
+  // Of C, C++ and Fortran: the variable may not have been assigned yet, or the call in which the
+  // thread waits may be writing it.
+  bool unsettled = false;
 
   bool operator==(const Variable&) const = default;
   // "-3", "0.5", "True" (Python) or "true", "None", "of length 3"

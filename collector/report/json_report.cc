@@ -130,7 +130,6 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
   for (const RanksPhase& phase : finding.phases) {
     json["phases"].push_back({{"ranks", phase.ranks}, {"text", phase.text}});
   }
-  json["values"] = Json::array();
   for (const ComparedValue& value : finding.values) json["values"].push_back(ValueToJson(value));
   json["title"] = finding.title;
   json["why"] = finding.why;

@@ -448,8 +448,8 @@ class Parser {
       Variable& variable = variables.emplace_back();
       variable.name = words[at].substr(0, equal);
       std::string text = words[at].substr(equal + 1);
-      variable.perhaps_unset = text.ends_with('?');
-      if (variable.perhaps_unset) text.pop_back();
+      variable.unsettled = text.ends_with('?');
+      if (variable.unsettled) text.pop_back();
       if (text == "None") {
         variable.kind = Kind::kNone;
       } else if (text == "True" || text == "False") {

@@ -116,9 +116,9 @@ struct ComparedValue {
   uint64_t number = 0;
   bool repeated = false;  // a rank has passed several values with this name
   Before before = Before::kNone;
-  bool decides = false;        // a variable that a condition between the ranks' lines names
-  bool perhaps_unset = false;  // Variable::perhaps_unset
-  std::vector<Group> groups;   // at least two; the culprits' first
+  bool decides = false;       // a variable that a condition between the ranks' lines names
+  bool unsettled = false;     // Variable::unsettled
+  std::vector<Group> groups;  // at least two; the culprits' first
 };
 
 // A line of a log on which a finding rests.

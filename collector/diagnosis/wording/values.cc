@@ -131,9 +131,8 @@ class Comparison {
         CompareVariable(read, depth, variable.name, &of_frame);
       }
       for (ComparedValue& value : of_frame) value.decides = HasWord(conditions, value.name);
-      std::erase_if(of_frame, [](const ComparedValue& value) {
-        return value.perhaps_unset && !value.decides;
-      });
+      std::erase_if(of_frame,
+                    [](const ComparedValue& value) { return value.unsettled && !value.decides; });
       // An argument differs in the caller, too.
       std::erase_if(found, [&](const ComparedValue& outer) {
         return std::ranges::any_of(of_frame, [&](const ComparedValue& inner) {
@@ -254,18 +253,18 @@ class Comparison {
                        std::vector<ComparedValue>* found) const {
     Grouping groups;
     bool is_rank = true;
-    bool perhaps_unset = false;
+    bool unsettled = false;
     for (const auto& [rank, process] : read) {
       const VariablesOfFrame& frame = process->variables[depth];
       const auto variable = std::ranges::find(frame.variables, name, &Variable::name);
       if (variable == frame.variables.end()) return;
       is_rank &= variable->kind == Variable::Kind::kInteger &&
                  static_cast<int64_t>(variable->bits) == rank;
-      perhaps_unset |= variable->perhaps_unset;
+      unsettled |= variable->unsettled;
       groups.Add(rank, variable->Text(frame.frame.language), "", frame.frame);
     }
     ComparedValue value{
-        .name = name, .perhaps_unset = perhaps_unset, .groups = groups.Take(finding_.culprits)};
+        .name = name, .unsettled = unsettled, .groups = groups.Take(finding_.culprits)};
     if (!is_rank && value.groups.size() > 1) found->push_back(std::move(value));
   }
 

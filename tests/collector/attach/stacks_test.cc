@@ -196,8 +196,8 @@ TEST(AttachStacks, FieldListsCoverEveryMember) {
     EXPECT_EQ(Count(a, b, c, d, e, f), kListed<FoundJob> + 2);
   }
   {
-    const auto& [a, b, c] = SourceBlocks{};
-    EXPECT_EQ(Count(a, b, c), kListed<SourceBlocks>);
+    const auto& [a, b, c, d] = SourceBlocks{};
+    EXPECT_EQ(Count(a, b, c, d), kListed<SourceBlocks>);
   }
   {
     const auto& [a, b, c, d, e] = SourceFlow{};

@@ -46,7 +46,7 @@ TEST(Values, ThatSeparateTheCulpritsComeFirst) {
                                    "1: value d 0.5 @ main:8\n") +
                        kHang),
               ElementsAre("d is 0.5 on rank 1 and -1 on ranks 0,2 (app.c:8)",
-                          "a is 2 on rank 1 (app.c:5), 1 on rank 0 (app.c:5) and 2 on rank 2",
+                          "a is 2 on ranks 1,2 and 1 on rank 0 (app.c:5)",
                           "b is 2 on rank 1, 1 on rank 0 and 3 on rank 2 (app.c:6)"));
 }
 
@@ -84,11 +84,11 @@ TEST(Values, OfOneSideAloneExplainNothing) {
 TEST(Values, ThatMayBeUnsetAreShownIfTheConditionNamesThem) {
   EXPECT_THAT(ValuesOf("ranks 2\n"
                        "source function=10-20 arms=15-16:flag>0\n"
-                       "0: variables start=32767? flag=0? n=1 @ main:30 > exchange:18\n"
-                       "1: variables start=0? flag=1? n=2 @ main:30 > exchange:16\n"
+                       "0: variables start=32767? flag=5? n=1 @ main:30 > exchange:18\n"
+                       "1: variables start=0? flag=7? n=2 @ main:30 > exchange:16\n"
                        "0: waits in Allreduce sum 1xMPI_INT @ main:30 > exchange:18\n"
                        "1: waits in Barrier @ main:30 > exchange:16\n"),
-              ElementsAre("flag is 0 on rank 0 and 1 on rank 1 (in exchange())",
+              ElementsAre("flag is 5 on rank 0 and 7 on rank 1 (in exchange())",
                           "n is 1 on rank 0 and 2 on rank 1 (in exchange())"));
 }
 
@@ -105,10 +105,10 @@ TEST(Values, ThatTheConditionNamesComeFirst) {
                        "0: waits in Allreduce sum 1xMPI_INT @ <module>(train.py:30) > "
                        "exchange(train.py:18)\n"
                        "1: waits in Barrier @ <module>(train.py:30) > exchange(train.py:16)\n"),
-              ElementsAre("skip is True on rank 0 and False on rank 1 (in exchange())",
+              ElementsAre("skip is False on rank 1 and True on rank 0 (in exchange())",
                           "aside is 1 on rank 0 and 2 on rank 1 (in exchange())",
                           "both is 1 on rank 0 and 2 on rank 1 (in exchange())",
-                          "best is None on rank 0 and 3 on rank 1 (in exchange())",
+                          "best is 3 on rank 1 and None on rank 0 (in exchange())",
                           "files is of length 2 on rank 0 and of length 3 on rank 1 (in the top "
                           "level of train.py)"));
 }

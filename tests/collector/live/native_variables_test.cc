@@ -19,5 +19,13 @@ TEST(NativeVariables, KnowWhereADeclarationGivesAValue) {
   }
 }
 
+TEST(NativeVariables, KnowWhatACallMayWrite) {
+  EXPECT_TRUE(MayWrite("  MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, comm);", "n", false));
+  EXPECT_TRUE(MayWrite("  Solve(& n);", "n", false));
+  EXPECT_FALSE(MayWrite("  Solve(n, &nn, &n_);", "n", false));
+  EXPECT_TRUE(MayWrite("    call MPI_Allreduce(mine, n, 1, MPI_INTEGER)", "n", true));
+  EXPECT_FALSE(MayWrite("    call MPI_Allreduce(mine, nn, 1, MPI_INTEGER)", "n", true));
+}
+
 }  // namespace
 }  // namespace rollcall

@@ -131,7 +131,7 @@ def outer(parameter, captured):
     off = False
     nothing = None
     text = "secret"
-    wide = "\\u20ac\\u20ac"
+    wide = "\u20ac\u20ac"
     raw = b"12345"
     ratio = 1.5
     own = Own(5)

@@ -217,7 +217,7 @@ int work(number parameter, double rate, const char* text, float* array) {
   return after;
 }
 int main(void) {
-  return work(1, 2, "", 0) + file_scope;
+  return work(1, 2, "", 0) + file_scope == 0;
 }
 )");
     EXPECT_THAT(VariablesAt(probes.at("work")),

@@ -3,7 +3,7 @@
 ! rollcall-test: ranks=4 outcome=hung
 ! expect: kind=rank-conditional-collective culprits=2 waiting=0,1,3 op=MPI_Allreduce seq=1
 ! expect+: certainty=proven values=output:0/1
-include "proto/rollcall.f90"
+include "../../../proto/rollcall.f90"
 
 program output_step
   use mpi_f08
