@@ -135,6 +135,9 @@ std::string FrameworkOf(const SourceFrame& frame) {
       frame.function.find("rollcall") != std::string::npos) {
     return "rollcall";
   }
+  const bool has_their_name = frame.function.starts_with("rollcall_value") ||
+                              frame.function.starts_with("rollcall_replica");
+  if (file.empty() && has_their_name) return "rollcall";
   return FrameworkOfPath(frame.module);
 }
 

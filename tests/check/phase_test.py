@@ -48,7 +48,7 @@ class Test:
 
     def build(self, compiler, link):
         code = os.path.join(self.directory, "phase.o")
-        subprocess.run([*compiler, *STRICT, "-I", self.directory + "/include", "-c", HERE + "/phase/phase.c",
+        subprocess.run([*compiler, *STRICT, "-g", "-I", self.directory + "/include", "-c", HERE + "/phase/phase.c",
                         "-o", code], check=True)
         subprocess.run([self.args.mpicc, *link, code, self.barrier, "-o", self.program], check=True,
                        env=dict(os.environ, OMPI_CC=compiler[0]))

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
+#include <cstddef>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -279,8 +279,14 @@ void AddValues(const Analysis& analysis, Finding* finding) {
   if (KindSeverity(finding->kind) == Severity::kNote) return;
   const Comparison comparison(analysis, *finding);
   finding->values = comparison.Recorded();
-  std::vector<ComparedValue> variables = comparison.Variables();
-  std::ranges::move(variables, std::back_inserter(finding->values));
+  // A program usually records a variable by its name.
+  const size_t recorded = finding->values.size();
+  for (ComparedValue& variable : comparison.Variables()) {
+    const auto end = finding->values.begin() + static_cast<ptrdiff_t>(recorded);
+    const bool known =
+        std::ranges::find(finding->values.begin(), end, variable.name, &ComparedValue::name) != end;
+    if (!known) finding->values.push_back(std::move(variable));
+  }
 }
 
 std::string ValueText(const ComparedValue& value) {

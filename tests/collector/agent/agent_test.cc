@@ -156,16 +156,31 @@ TEST_F(AgentTest, SendsTheAllowedVariablesOfALivingRank) {
 // After an answer the thread wakes the agent. ThreadSanitizer reports a descriptor that is closed
 // before.
 TEST_F(AgentTest, EndsAfterTheThreadThatAnswers) {
-  rpc::CollectorMessage question;
-  question.mutable_environment()->set_request(77);
-  transport_.Ask(question);
-  agent_->RunOnce(0);
-  EXPECT_TRUE(transport_.WaitFor([](const std::vector<rpc::AgentMessage>& sent) {
-    return std::any_of(sent.begin(), sent.end(), [](const rpc::AgentMessage& message) {
-      return message.environment().request() == 77;
-    });
-  }));
+  EXPECT_NE(RequestEnvironments(), "");
   agent_.reset();
+}
+
+// The collector uses the lines as soon as it has the answer.
+TEST_F(AgentTest, AnswersAfterTheLinesThatTheAnswerHasAppended) {
+  const Sleeper process;
+  const auto ring = MakeRing(process.pid(), 2, 4);
+  ASSERT_TRUE(RunUntil([&] { return LastDigest(2) != nullptr; }));
+  rpc::CollectorMessage question;
+  question.mutable_live_stack()->set_request(78);
+  question.mutable_live_stack()->set_id(LastDigest(2)->id());
+  transport_.Ask(question);
+  const auto place = [&](auto matches) {
+    const std::vector<rpc::AgentMessage> sent = transport_.Sent();
+    return std::ranges::find_if(sent, matches) - sent.begin();
+  };
+  const auto answers = [](const rpc::AgentMessage& message) {
+    return message.live_stacks().request() == 78;
+  };
+  ASSERT_TRUE(RunUntil([&] { return std::ranges::any_of(transport_.Sent(), answers); }));
+  const auto has_lines = [](const rpc::AgentMessage& message) {
+    return message.journal().lines().find("\"event\":\"stack\"") != std::string::npos;
+  };
+  EXPECT_LT(place(has_lines), place(answers));
 }
 
 // The directory uses one of the two remaining descriptors and the ring uses the other. The agent
