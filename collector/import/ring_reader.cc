@@ -336,11 +336,12 @@ class ImageParser {
   }
 
   void Values() {
+    constexpr uint64_t kMaxCount = uint64_t{1} << 62;
     const ImageTable& table = image_.table(SectionKind::kValues);
     for (uint64_t i = 0; i < table.size(); ++i) {
       const auto values = table.Get<ring::NamedValues>(i);
       if (values.lock == 0 || IsBeingWritten(values.lock)) continue;
-      const bool sound = out_.HasString(values.name) &&
+      const bool sound = out_.HasString(values.name) && values.count <= kMaxCount &&
                          std::ranges::all_of(values.recent, [](const ring::RecordedValue& value) {
                            return value.type <= static_cast<uint16_t>(ring::ValueType::kHash);
                          });

@@ -10,7 +10,7 @@ void ReadValues(RingContext* context, RingReferences* references) {
   for (const ring::NamedValues& from : context->ring.values) {
     NamedValues values{CleanName(context->ring.String(from.name)), {}};
     const uint64_t kept = std::min<uint64_t>(from.count, ring::kRecentValues);
-    for (uint64_t i = 0; i < kept; ++i) {  // `count` may be damaged: the largest number has no next
+    for (uint64_t i = 0; i < kept; ++i) {
       const uint64_t number = from.count - kept + 1 + i;
       const ring::RecordedValue& value = from.recent[(number - 1) % ring::kRecentValues];
       values.recent.push_back({.number = number,

@@ -185,10 +185,12 @@ TEST(RingReader, LeavesOutValuesThatAreWrittenOrDamaged) {
   add([](ring::NamedValues* values) { *values = {}; });
   add([](ring::NamedValues* values) { values->name = 0x7fffffff; });
   add([](ring::NamedValues* values) { values->recent[3].type = 99; });
+  add([](ring::NamedValues* values) { values->count = UINT64_MAX; });
   const RingSnapshot ring = Read(builder.Build());
   ASSERT_THAT(ring.values, SizeIs(1));
   EXPECT_EQ(ring.String(ring.values[0].name), "batches");
-  EXPECT_THAT(Codes(ring.problems), ElementsAre(ProblemCode::kDamaged, ProblemCode::kDamaged));
+  EXPECT_THAT(Codes(ring.problems),
+              ElementsAre(ProblemCode::kDamaged, ProblemCode::kDamaged, ProblemCode::kDamaged));
   EXPECT_THAT(Problems(ring), HasSubstr("recorded values, entry 3"));
   EXPECT_EQ(ring.unreadable, 0u) << "no hang depends on them";
 }
