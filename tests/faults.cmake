@@ -86,6 +86,9 @@ function(rollcall_job_test name label)
   add_test(NAME ${name} COMMAND Python3::Interpreter ${JOBS_DIR}/${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
     ENVIRONMENT "${JOB_ENVIRONMENT}")
+  if(name MATCHES "slurm")  # two clusters on one machine disturb each other
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK slurm)
+  endif()
 endfunction()
 
 # The tests of one source under one MPI; FAULT_PROGRAM is empty for a true negative.

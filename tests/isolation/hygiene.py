@@ -20,9 +20,10 @@ import wrapped  # noqa: E402
 
 
 # Exported in addition to the wrappers: shim/exit_marks.cc, shim/terminate.cc, shim/stack/dlclose_wrap.cc,
-# shim/nccl/dlsym_wrap.cc, shim/user_phase.cc, shim/nccl/profiler.cc.
+# shim/nccl/dlsym_wrap.cc, shim/user_phase.cc, shim/recorded_values.cc, shim/nccl/profiler.cc.
 OTHER_EXPORTS = {"exit", "_exit", "_Exit", "abort", "dlclose", "dlsym", "rollcall_elements", "rollcall_phase",
-                 "rollcall_replica", "MPIR_Err_return_comm", "MPIR_Err_return_win"} | {"ncclProfiler_v%d" % n for n in range(1, 8)}
+                 "rollcall_replica", "rollcall_value", "MPIR_Err_return_comm", "MPIR_Err_return_win"}
+OTHER_EXPORTS |= {"ncclProfiler_v%d" % n for n in range(1, 8)}
 # libdl and libpthread are empty since glibc 2.34. A library linked with an older one, as in packages, needs them.
 PARTS_OF_LIBC = {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
 # The oldest version of the C library that the binary runs with, from the versions of its symbols.
