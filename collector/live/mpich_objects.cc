@@ -315,7 +315,9 @@ const MpichObjects::Communicator* MpichObjects::CommunicatorAt(uint64_t address)
                     .receive_context = fields.receive_context,
                     .intra = fields.kind == 0};
     std::vector<int32_t> peers = ReadPeers(bytes, fields.remote_size);
-    const bool has_self = !peers.empty() && peers[static_cast<size_t>(fields.rank)] == world_rank_;
+    // The peers of an intercommunicator are the other group.
+    const auto rank = static_cast<size_t>(fields.rank);
+    const bool has_self = rank < peers.size() && peers[rank] == world_rank_;
     if (!communicator->intra || has_self) communicator->peers = std::move(peers);
   }
   return communicator ? &*communicator : nullptr;
@@ -339,12 +341,15 @@ std::vector<int32_t> MpichObjects::ReadPeers(std::span<const char> communicator,
     if (map.mode == mode) process.job = map.job;
     const auto rank = static_cast<uint64_t>(i);
     bool known = true;
-    if (mode == RankMap::kSame) process.rank = i;
-    if (mode == RankMap::kOffset) process.rank = i + map.offset;
-    if (mode == RankMap::kStride) process.rank = i * map.stride + map.offset;
+    // Numbers of a damaged map may be too large for 32 bits.
+    int64_t computed = i;
+    if (mode == RankMap::kOffset) computed += map.offset;
+    if (mode == RankMap::kStride) computed = computed * map.stride + map.offset;
     if (mode == RankMap::kBlocks) {
-      process.rank = i / map.block_size * (map.stride - map.block_size) + i + map.offset;
+      const int64_t gap = int64_t{map.stride} - map.block_size;
+      computed += i / map.block_size * gap + map.offset;
     }
+    process.rank = computed >= 0 && computed < world_size_ ? static_cast<int32_t>(computed) : -1;
     if (mode == RankMap::kTable) known = Get(map.table + rank * 4, &process.rank);
     if (mode == RankMap::kTableOfJobs) known = Get(map.table + rank * 8, &process);
     if (process.job != 0) process.rank = -1;
