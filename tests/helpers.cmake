@@ -25,9 +25,10 @@ function(rollcall_unit_tests target dir library)
     PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-# To start a process per test takes longer than most tests, and under a sanitizer ten times as long. So a few processes
-# (TARGET.0 and so on) run many tests each there and in a sample of the job tests. ThreadSanitizer excludes tests that use Debian's gRPC, which is not built for it and gives false warnings,
-# and tests that diagnose one trace after another on one thread.
+# To start a process per test takes longer than most tests, and under a sanitizer ten times as long. So a few
+# processes (TARGET.0 and so on) run many tests each there and in a sample of the job tests. ThreadSanitizer excludes
+# tests that use Debian's gRPC, which is not built for it and gives false warnings, and tests that diagnose one trace
+# after another on one thread.
 function(rollcall_sharded_tests target)
   set(shards 4)
   set(filter "*")

@@ -39,6 +39,7 @@ void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& req
                            const StackTarget& target) {
   worker_.Add([this, connection, number = request.request(), target] {
     Result<JournalWriter> journal = JournalWriter::Open(run_directory_ + "/" + kJournalFile);
+    const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
     rpc::AgentMessage answer;
     answer.mutable_live_stacks()->set_request(number);
     answer.mutable_live_stacks()->set_id(target.id);
@@ -46,17 +47,15 @@ void RequestWorker::Submit(uint64_t connection, const rpc::LiveStackRequest& req
       std::vector<VariablesOfFrame> frames =
           TakeVariables(target.pid, target.start_ticks, target.tid, &symbolizer_);
       if (journal && !frames.empty()) {
-        journal->Append(journal::VariablesSeen{
-            .process = {target.id, target.host, target.own_pid, target.world_rank},
-            .activity = target.activity,
-            .frames = std::move(frames),
-            .at_ns = Now(CLOCK_REALTIME)});
+        journal->Append(journal::VariablesSeen{.process = name,
+                                               .activity = target.activity,
+                                               .frames = std::move(frames),
+                                               .at_ns = Now(CLOCK_REALTIME)});
       }
       return reply_(connection, std::move(answer));
     }
     LiveLook look = TakeLiveStacks(target.pid, target.start_ticks, target.all_here,
                                    target.wait_only, &symbolizer_);
-    const journal::ProcessName name{target.id, target.host, target.own_pid, target.world_rank};
     const int64_t now_ns = Now(CLOCK_REALTIME);
     for (LiveStack& stack : look.stacks) {
       if (!journal || target.wait_only) break;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "collector/base/result.h"
 #include "collector/base/text.h"
 #include "collector/live/unwinder.h"
+#include "collector/model/words.h"
 #include "collector/symbolize/source_excerpt.h"
 
 namespace rollcall {
@@ -40,8 +40,6 @@ struct FrameState {
     return value == 0 ? std::nullopt : std::optional(value);
   }
 };
-
-bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The lines of source files that were read.
 class SourceLines {
@@ -128,28 +126,15 @@ std::optional<Variable> ReadVariable(const ProcessMemory& memory, const DwarfVar
 }  // namespace
 
 bool InitializesIn(std::string_view line, std::string_view name) {
-  for (size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
-    size_t end = at + name.size();
-    if ((at != 0 && IsWordChar(line[at - 1])) || (end < line.size() && IsWordChar(line[end]))) {
-      continue;
-    }
-    while (end < line.size() && (line[end] == ' ' || line[end] == '\t')) ++end;
-    const bool assigns = end < line.size() && (line[end] == '=' || line[end] == '{');
-    if (assigns && !line.substr(end).starts_with("==")) return true;
-  }
-  return false;
+  return AnyWord(line, name, [&](size_t at) {
+    const std::string_view after = Trim(line.substr(at + name.size()));
+    return after.starts_with('{') || (after.starts_with('=') && !after.starts_with("=="));
+  });
 }
 
 bool MayWrite(std::string_view line, std::string_view name, bool fortran) {
-  for (size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at != 0 && IsWordChar(line[at - 1])) || (end < line.size() && IsWordChar(line[end]))) {
-      continue;
-    }
-    const std::string_view before = Trim(line.substr(0, at));
-    if (fortran || before.ends_with('&')) return true;
-  }
-  return false;
+  return AnyWord(line, name,
+                 [&](size_t at) { return fortran || Trim(line.substr(0, at)).ends_with('&'); });
 }
 
 std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,

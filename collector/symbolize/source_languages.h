@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "collector/model/source_blocks.h"
+#include "collector/model/words.h"
 
 namespace rollcall::source_languages {
 
@@ -20,9 +21,6 @@ std::optional<SourceBlocks> BlocksByBraces(std::string_view text);       // C an
 std::optional<SourceBlocks> BlocksByIndentation(std::string_view text);  // Python
 std::optional<SourceBlocks> BlocksByEnds(std::string_view text);         // Fortran
 
-inline bool IsWordChar(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 inline bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 std::string_view FirstWord(std::string_view code);
 

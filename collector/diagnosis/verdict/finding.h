@@ -108,7 +108,7 @@ struct ComparedValue {
     // file if unknown.
     SourceFrame frame;
   };
-  // Of the values with smaller numbers.
+  // What is known about the values with smaller numbers.
   enum class Before : uint8_t { kNone, kEqual, kUnknown };
 
   std::string name;

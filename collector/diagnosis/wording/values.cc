@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <map>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "collector/matching/user_code.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/words.h"
 
 namespace rollcall {
 namespace {
@@ -28,21 +28,7 @@ bool DiffersByNature(const ComparedValue& value) {
          });
 }
 
-// Whether the name is a whole word of the text.
-bool HasWord(std::string_view text, std::string_view name) {
-  const auto is_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether no culprit has a value that another rank has.
+// Returns whether no culprit has a value that another rank has.
 bool Separates(const ComparedValue& value, const std::vector<int32_t>& culprits) {
   const auto is_culprit = [&](int32_t rank) { return std::ranges::binary_search(culprits, rank); };
   return !culprits.empty() && std::ranges::all_of(value.groups, [&](const auto& group) {
@@ -106,8 +92,9 @@ class Comparison {
     return InOrder(std::move(found));
   }
 
-  // Of the frames that all ranks reached by the same path, the innermost first. Their values are
-  // those of now. They explain nothing if a culprit has made further calls since the ranks parted.
+  // Compares the variables of the frames that all ranks reached by the same path; those of the
+  // innermost frame come first. The values are those that the variables have now. They explain
+  // nothing if a culprit has made further calls since the ranks parted.
   std::vector<ComparedValue> Variables() const {
     Read read;
     for (const auto& [rank, process] : processes_) {
@@ -130,7 +117,9 @@ class Comparison {
       for (const Variable& variable : first[depth].variables) {
         CompareVariable(read, depth, variable.name, &of_frame);
       }
-      for (ComparedValue& value : of_frame) value.decides = HasWord(conditions, value.name);
+      for (ComparedValue& value : of_frame) {
+        value.decides = AnyWord(conditions, value.name, [](size_t) { return true; });
+      }
       std::erase_if(of_frame,
                     [](const ComparedValue& value) { return value.unsettled && !value.decides; });
       // An argument differs in the caller, too.
@@ -150,7 +139,8 @@ class Comparison {
 
   bool IsCulprit(int32_t rank) const { return std::ranges::binary_search(finding_.culprits, rank); }
 
-  // Whether there are several ranks and, if the finding has culprits, culprits and others.
+  // Returns whether there are several ranks. If the finding has culprits, both a culprit and
+  // another rank must be among them.
   template <typename T>
   bool HasBothSides(const std::vector<std::pair<int32_t, T>>& ranks) const {
     if (finding_.culprits.empty()) return ranks.size() > 1;
