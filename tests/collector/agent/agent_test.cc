@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector/base/clock.h"
@@ -160,15 +161,28 @@ TEST_F(AgentTest, EndsAfterTheThreadThatAnswers) {
   agent_.reset();
 }
 
-// The collector uses the lines as soon as it has the answer.
+// The collector uses the lines as soon as it has the answer. The agent reads neither before both
+// questions have appended their lines: the first answer is ready then.
 TEST_F(AgentTest, AnswersAfterTheLinesThatTheAnswerHasAppended) {
   const Sleeper process;
   const auto ring = MakeRing(process.pid(), 2, 4);
   ASSERT_TRUE(RunUntil([&] { return LastDigest(2) != nullptr; }));
-  rpc::CollectorMessage question;
-  question.mutable_live_stack()->set_request(78);
-  question.mutable_live_stack()->set_id(LastDigest(2)->id());
-  transport_.Ask(question);
+  for (const uint64_t number : {78, 79}) {
+    rpc::CollectorMessage question;
+    question.mutable_live_stack()->set_request(number);
+    question.mutable_live_stack()->set_id(LastDigest(2)->id());
+    transport_.Ask(question);
+  }
+  agent_->RunOnce(0);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto appended = [this] {
+    const std::string text = ReadWholeFile(run_.path() + "/" + kJournalFile).value_or("");
+    const std::string event = "\"event\":\"outside-wait\"";
+    const size_t first = text.find(event);
+    return first != std::string::npos && text.find(event, first + 1) != std::string::npos;
+  };
+  while (!appended() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+  ASSERT_TRUE(appended());
   const auto place = [&](auto matches) {
     const std::vector<rpc::AgentMessage> sent = transport_.Sent();
     return std::ranges::find_if(sent, matches) - sent.begin();
