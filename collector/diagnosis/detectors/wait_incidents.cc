@@ -3,6 +3,7 @@
 // from ranks that compute, or from each other.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
@@ -146,19 +147,38 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
   return nullptr;
 }
 
+// The missing members without which no rank inside can continue. A rank in a neighborhood collective
+// needs its neighbors only. With other collectives, libraries differ in what a rank waits for.
+std::vector<uint32_t> Needed(const Analysis& analysis, const CollectiveNode& node) {
+  const auto number = static_cast<uint32_t>(&node - analysis.graph.nodes.data());
+  const auto on_topology = [&](const Event& event) {
+    return IsOnTopology(FindOperation(static_cast<uint16_t>(analysis.Op(event))).rule);
+  };
+  std::set<uint32_t> needed;
+  for (const uint32_t process : node.inside) {
+    for (const WaitDependency& dependency : analysis.graph.processes[process].dependencies) {
+      if (dependency.node != number) continue;
+      if (dependency.relevant.empty() || !on_topology(*dependency.event)) return node.missing;
+      needed.insert(dependency.relevant.begin(), dependency.relevant.end());
+    }
+  }
+  return {needed.begin(), needed.end()};
+}
+
 // Finds the reason why the ranks inside the node hang.
 void ExamineNode(const Analysis& analysis, const CollectiveNode& node, Gatherer* gatherer,
                  std::vector<Incident>* incidents) {
+  const std::vector<uint32_t> needed = Needed(analysis, node);
   for (Incident& incident : *incidents) {
     if (!Explains(analysis, incident, node)) continue;
-    const bool stops = !node.missing.empty() || analysis.IsMismatched(node);
+    const bool stops = !needed.empty() || analysis.IsMismatched(node);
     incident.hangs |= stops && OutOfStep(incident) && StandsStill(analysis, node);
     return;
   }
-  if (node.missing.empty()) return;
-  std::vector<uint32_t> dead = Those(analysis, node.missing, Activity::kEnded);
-  std::vector<uint32_t> left = Those(analysis, node.missing, Activity::kLeft);
-  std::vector<uint32_t> behind = Those(analysis, node.missing, Activity::kRunning);
+  if (needed.empty()) return;
+  std::vector<uint32_t> dead = Those(analysis, needed, Activity::kEnded);
+  std::vector<uint32_t> left = Those(analysis, needed, Activity::kLeft);
+  std::vector<uint32_t> behind = Those(analysis, needed, Activity::kRunning);
   std::vector<uint32_t> gone = dead;
   gone.insert(gone.end(), left.begin(), left.end());
   if (Incident* cause = behind.empty() ? WhyTheyLeft(analysis, gone, incidents) : nullptr) {
