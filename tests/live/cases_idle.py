@@ -10,11 +10,13 @@ import socket
 import live
 from live import Command, require, until
 
-C, PYTHON = "serving_job.c", "serving_job.py"
+C, PYTHON, ENGINE = "serving_job.c", "serving_job.py", "serving_engine.py"
 STALL_AFTER = ("--stall-after", "2")
 
 
 def _words(scene, program, mode, ranks=3):
+    if program == ENGINE:
+        return live.jobs.launcher("torch", ranks) + ["/usr/bin/python3", os.path.join(live.HERE, ENGINE)]
     words = live.jobs.launcher("openmpi", ranks)
     if program == PYTHON:
         return words + ["/usr/bin/python3", os.path.join(live.HERE, PYTHON), mode]
@@ -114,6 +116,36 @@ def _waits_in(scene, number):
     return bool(findings) and findings[0]["sequence"] == number
 
 
+def idle_in_serving_engine(scene):
+    """Rank 0 of a serving engine on PyTorch waits for requests, and its workers wait in a broadcast."""
+    _serves(scene, ENGINE, "accept")
+
+
+def _engine_hangs(scene, letter):
+    """One request that works, and then one after which the engine hangs. Returns the finding."""
+    with Command(scene.run(*STALL_AFTER, on_hang="kill") + _words(scene, ENGINE, "accept")) as job:
+        _request(job, "accept", "w")
+        _request(job, "accept", letter)
+        job.ends(live.ENDED_CODE)
+        verdict = live.read_verdict(scene.verdict_file)
+        require("idle?" not in job.stderr() and verdict["status"] == "hung", "status is " + verdict["status"], job)
+        require(len(verdict["findings"]) == 1, "not one finding", job)
+        return verdict["findings"][0]
+
+
+def idle_no_more_with_a_request(scene):
+    """Rank 0 of the engine has taken a request, and does not come."""
+    finding = _engine_hangs(scene, "b")
+    said = (finding["kind"], finding["culprits"])
+    require(said == ("rank-stalled", [0]), json.dumps(finding, indent=1))
+
+
+def idle_no_excuse_for_a_worker(scene):
+    """A worker of the engine waits for the next request, and the others compute."""
+    finding = _engine_hangs(scene, "a")
+    require(finding["culprits"] == [2] and finding["certainty"] == "proven", json.dumps(finding, indent=1))
+
+
 def idle_is_said_once(scene):
     """The server becomes idle again after a request: not a word, and the JSON has it again. After its end, too."""
     with Command(scene.run(*STALL_AFTER) + _words(scene, C, "accept")) as job:
@@ -210,6 +242,6 @@ def idle_explains_no_divergence(scene):
 
 CASES = {case.__name__: case for case in (
     idle_in_accept, idle_in_recv, idle_in_poll, idle_in_select, idle_in_epoll, idle_in_python, idle_in_http_server,
-    idle_in_asyncio, idle_is_said_once, idle_until_just_now, idle_before_it_was_stopped, idle_passes_check,
+    idle_in_asyncio, idle_in_serving_engine, idle_no_more_with_a_request, idle_no_excuse_for_a_worker, idle_is_said_once, idle_until_just_now, idle_before_it_was_stopped, idle_passes_check,
     idle_for_too_long, idle_for_a_rank_is_stalled, idle_while_a_rank_connects_is_stalled,
     idle_explains_no_divergence)}
