@@ -158,7 +158,11 @@ std::vector<uint32_t> Needed(const Analysis& analysis, const CollectiveNode& nod
   for (const uint32_t process : node.inside) {
     for (const WaitDependency& dependency : analysis.graph.processes[process].dependencies) {
       if (dependency.node != number) continue;
-      if (dependency.relevant.empty() || !on_topology(*dependency.event)) return node.missing;
+      if (!on_topology(*dependency.event)) return node.missing;
+      // All of its neighbors have entered the call, or have no trace.
+      const bool neighbors_came = dependency.relevant.empty() && !dependency.strict;
+      if (neighbors_came && !node.absent.empty()) continue;
+      if (dependency.relevant.empty()) return node.missing;
       needed.insert(dependency.relevant.begin(), dependency.relevant.end());
     }
   }
