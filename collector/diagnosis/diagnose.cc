@@ -14,7 +14,7 @@
 #include "collector/diagnosis/certainty/hang.h"
 #include "collector/diagnosis/certainty/weak_wait.h"
 #include "collector/diagnosis/detectors/incident.h"
-#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/detectors/divergence.h"
 #include "collector/diagnosis/detectors/waiting.h"
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/rules/rules.h"

@@ -7,6 +7,7 @@
 
 #include "collector/diagnosis/certainty/doubts.h"
 #include "collector/diagnosis/certainty/weak_wait.h"
+#include "collector/diagnosis/detectors/order.h"
 
 namespace rollcall {
 namespace {

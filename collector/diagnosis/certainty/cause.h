@@ -4,7 +4,7 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 
 #include "collector/diagnosis/detectors/incident.h"
-#include "collector/diagnosis/detectors/order.h"
+#include "collector/diagnosis/detectors/divergence.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {

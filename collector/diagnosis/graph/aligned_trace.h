@@ -103,6 +103,10 @@ class AlignedTrace {
            });
   }
   uint64_t Site(const Event& event) const { return SiteKey(trace, sites, event); }
+  // Whether both calls come from one call site, and are on one communicator.
+  bool SameSite(const Event& a, const Event& b) const {
+    return Site(a) == Site(b) && CommunicatorOf(a) == CommunicatorOf(b);
+  }
   bool Finalizes(const Event& event) const { return Op(event) == Operation::kFinalize; }
 
   // The shift in a communicator's history; computed when first requested.

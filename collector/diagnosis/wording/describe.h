@@ -4,7 +4,6 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_DESCRIBE_H_
 
 #include "collector/diagnosis/detectors/incident.h"
-#include "collector/diagnosis/detectors/order.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
