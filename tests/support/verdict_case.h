@@ -16,7 +16,7 @@
 //   below "expect:"         one line per finding, in the report's order, or "nothing":
 //   [silent ]KIND, CERTAINTY: culprits RANKS, waiting RANKS, CALL on COMMUNICATOR, scene LINES,
 //                           culprit LINES (in one line; "silent": it does not stop the job)
-//   says: TEXT              occurs in a title or note
+//   says: TEXT              occurs in a title, value, fix or note
 //   never: TEXT             occurs in none
 //
 // For example:
@@ -144,6 +144,7 @@ inline std::string Sentences(const Trace& trace, const DiagnoseOptions& options)
   for (const Finding& finding : report.findings) {
     text += finding.title + '\n';
     for (const ComparedValue& value : finding.values) text += ValueText(value) + '\n';
+    text += FixText(finding) + '\n';
     for (const std::string& note : finding.notes) text += note + '\n';
   }
   for (const std::string& note : report.notes) text += note + '\n';

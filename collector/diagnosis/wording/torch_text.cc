@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collector/diagnosis/wording/call_text.h"
@@ -46,6 +47,16 @@ constexpr Framework kFrameworks[] = {
      "run the wrapped module on every rank, equally often; for one rank alone use its .module"},
 };
 
+// The advice of a kind in PyTorch's words, if the kind's own has MPI's.
+constexpr std::pair<VerdictKind, std::string_view> kAdvice[] = {
+    {VerdictKind::kOrderInversion,
+     "call the two groups in one order on every rank, or wait for one call before the other"},
+    {VerdictKind::kP2pDeadlock,
+     "reorder the calls, use batch_isend_irecv(), or make one side asynchronous with isend()"},
+    {VerdictKind::kP2pUnmatched, "post the missing call, or correct its peer, tag or group"},
+    {VerdictKind::kUnbalancedCollectives, "make the call on every rank of the group"},
+};
+
 const Framework* FrameworkOf(const Analysis& analysis, const Event& event) {
   if (event.call_path == kNoIndex) return nullptr;
   for (const SourceFrame* frame : analysis.sites.OutermostFirst(event.call_path)) {
@@ -63,6 +74,12 @@ const Framework* FrameworkOf(const Analysis& analysis, const Event& event) {
 void AddTorchNotes(const Analysis& analysis, const Incident& incident, Finding* finding) {
   const Event* here = incident.deviating_event;
   const Event* there = incident.agreeing_event;
+  const Event* any = here != nullptr ? here : there;
+  if (any != nullptr && IsC10d(analysis.Op(*any)) && finding->fix.empty()) {
+    for (const auto& [kind, advice] : kAdvice) {
+      if (finding->kind == kind) finding->fix = advice;
+    }
+  }
   if (here == nullptr || there == nullptr || incident.deviating.empty() ||
       !IsC10d(analysis.Op(*here)) || !IsC10d(analysis.Op(*there))) {
     return;
