@@ -107,6 +107,10 @@ void Agent::FillDigest(Process* process, rpc::ProcessDigest* digest, bool everyt
     if (!everything && std::ranges::find(sent, member) != sent.end()) continue;
     rpc::MemberDigest* out = digest->add_members();
     out->set_key(member.key);
+    const auto named = [&](const MemberSample& one) {
+      return one.key == member.key && one.name == member.name;
+    };
+    if (everything || std::ranges::none_of(sent, named)) out->set_name(member.name);
     out->set_rank(member.rank);
     out->set_size(member.size);
     out->set_entered(member.entered);

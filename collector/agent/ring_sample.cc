@@ -8,6 +8,8 @@
 
 #include "collector/base/byte_source.h"
 #include "collector/base/clock.h"
+#include "collector/base/text.h"
+#include "collector/import/communicator_name.h"
 #include "collector/import/ring_elements.h"
 #include "collector/import/ring_reader.h"
 #include "collector/import/ring_tables.h"
@@ -16,6 +18,8 @@ namespace rollcall::agent {
 namespace {
 
 using ring::SectionKind;
+
+constexpr size_t kMaxNameBytes = 64;
 
 // The rate of the time-stamp counter is derived from this node's own clock because the header's
 // second anchor may still equal the first.
@@ -110,7 +114,19 @@ bool DeviceWorks(const RingImage& image) {
 
 }  // namespace
 
-void RingSampler::ReadMembers(const RingImage& image) {
+std::string RingSampler::NameOf(const ring::Member& member, RingTables* tables,
+                                const RingImage& image) {
+  const auto [known, is_new] = names_.try_emplace(member.name);
+  if (is_new && member.name != 0) {
+    const ImageTable& strings = image.table(SectionKind::kStrings);
+    if (strings.bytes.empty()) tables->Read(SectionKind::kStrings);
+    known->second = CleanText(StringAt(strings.bytes, member.name), kMaxNameBytes);
+  }
+  return NameOfCommunicator(member.flags, static_cast<Operation>(member.creating_operation),
+                            known->second);
+}
+
+void RingSampler::ReadMembers(RingTables* tables, const RingImage& image) {
   const ImageTable& table = image.table(SectionKind::kMembers);
   const ImageTable& data = image.table(SectionKind::kDataMembers);
   members_.clear();
@@ -123,6 +139,7 @@ void RingSampler::ReadMembers(const RingImage& image) {
     }
     MemberSample sample;
     sample.key = entry.key;
+    sample.name = NameOf(entry, tables, image);
     sample.rank = entry.rank;
     sample.size = entry.size;
     sample.entered = entry.entered;
@@ -176,7 +193,7 @@ bool RingSampler::Sample(RingSample* out) {
   if (moved || moved_before_) {
     tables.Read(SectionKind::kMembers);
     tables.Read(SectionKind::kDataMembers);
-    ReadMembers(image);
+    ReadMembers(&tables, image);
   }
   moved_before_ = moved;
   sampled_ = true;

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "collector/base/file.h"
 #include "collector/import/ring_image.h"
+#include "collector/import/ring_tables.h"
 #include "proto/ring_format.h"
 
 namespace rollcall::agent {
@@ -25,6 +27,7 @@ struct Mark {
 
 struct MemberSample {
   uint64_t key = 0;
+  std::string name;  // NameOfCommunicator(), cleaned
   int32_t rank = -1;
   int32_t size = -1;
   uint64_t entered = 0;
@@ -94,7 +97,8 @@ class RingSampler {
   void SetFile(UniqueFd fd) { fd_ = std::move(fd); }
 
  private:
-  void ReadMembers(const RingImage& image);
+  void ReadMembers(RingTables* tables, const RingImage& image);
+  std::string NameOf(const ring::Member& member, RingTables* tables, const RingImage& image);
 
   UniqueFd fd_;
   std::string problem_;
@@ -104,6 +108,7 @@ class RingSampler {
   uint64_t last_activity_ = 0;
   std::vector<MemberSample> members_;
   std::vector<uint32_t> member_uids_;  // uids of members_
+  std::unordered_map<uint32_t, std::string> names_;  // by StringRef: a string never changes
 };
 
 }  // namespace rollcall::agent

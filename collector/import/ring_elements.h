@@ -4,6 +4,11 @@
 #ifndef ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 #define ROLLCALL_COLLECTOR_IMPORT_RING_ELEMENTS_H_
 
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
 #include "proto/ring_format.h"
 
 namespace rollcall {
@@ -32,6 +37,25 @@ inline bool IsWhole(const ring::Polling& polling) {
 inline bool LastCallPolled(const ring::ThreadEntry& thread) {
   return IsWhole(thread.polling) && thread.polling.since_ticks != 0 &&
          thread.polling.since_ticks >= thread.last_end_ticks;
+}
+
+// Whether a StringRef refers to a complete string of the section's bytes.
+inline bool HasString(const std::vector<uint8_t>& strings, uint32_t ref) {
+  uint32_t size;
+  if (ref == 0 || strings.size() < sizeof(size) || ref > strings.size() - sizeof(size)) {
+    return false;
+  }
+  std::memcpy(&size, strings.data() + ref, sizeof(size));
+  return size <= strings.size() - ref - sizeof(size);
+}
+
+// The bytes of a StringRef; empty if it refers to no complete string. Not cleaned: may contain
+// anything. Refers to `strings`.
+inline std::string_view StringAt(const std::vector<uint8_t>& strings, uint32_t ref) {
+  if (!HasString(strings, ref)) return {};
+  uint32_t size;
+  std::memcpy(&size, strings.data() + ref, sizeof(size));
+  return {reinterpret_cast<const char*>(strings.data()) + ref + sizeof(size), size};
 }
 
 // A checkpoint that is being written has number 0.

@@ -258,7 +258,7 @@ class ImageParser {
       // to it.
       if (code.portable_hash != 0) {
         for (const uint32_t ref : {code.file, code.name, code.line_table}) {
-          if (ref == 0 || out_.HasString(ref)) continue;
+          if (ref == 0 || HasString(out_.strings, ref)) continue;
           AddProblem(&code_problems_, table.OffsetOf(i),
                      fmt::format("damaged: Python code {} refers to a string at {}", i, ref));
           ++out_.unreadable;
@@ -341,7 +341,7 @@ class ImageParser {
     for (uint64_t i = 0; i < table.size(); ++i) {
       const auto values = table.Get<ring::NamedValues>(i);
       if (values.lock == 0 || IsBeingWritten(values.lock)) continue;
-      const bool sound = out_.HasString(values.name) && values.count <= kMaxCount &&
+      const bool sound = HasString(out_.strings, values.name) && values.count <= kMaxCount &&
                          std::ranges::all_of(values.recent, [](const ring::RecordedValue& value) {
                            return value.type <= static_cast<uint16_t>(ring::ValueType::kHash);
                          });
@@ -399,22 +399,6 @@ class ImageParser {
 };
 
 }  // namespace
-
-bool RingSnapshot::HasString(uint32_t ref) const {
-  uint32_t size;
-  if (ref == 0 || strings.size() < sizeof(size) || ref > strings.size() - sizeof(size)) {
-    return false;
-  }
-  std::memcpy(&size, strings.data() + ref, sizeof(size));
-  return size <= strings.size() - ref - sizeof(size);
-}
-
-std::string_view RingSnapshot::String(uint32_t ref) const {
-  if (!HasString(ref)) return {};
-  uint32_t size;
-  std::memcpy(&size, strings.data() + ref, sizeof(size));
-  return {reinterpret_cast<const char*>(strings.data()) + ref + sizeof(size), size};
-}
 
 std::vector<ring::RankRun> RingSnapshot::RankList(uint32_t ref, uint64_t max_ranks) const {
   const std::string_view bytes = String(ref);

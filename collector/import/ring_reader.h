@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collector/import/ring_elements.h"
 #include "collector/import/ring_image.h"
 #include "collector/model/trace.h"
 #include "proto/ring_format.h"
@@ -83,11 +84,8 @@ struct RingSnapshot {
   uint64_t data_unreadable = 0;  // of the two tables of data, on which no hang depends
   std::vector<Problem> problems;
 
-  // Whether a StringRef refers to a complete string.
-  bool HasString(uint32_t ref) const;
-  // The bytes of a StringRef; empty for 0 and for references outside the table. Not cleaned: may
-  // contain anything.
-  std::string_view String(uint32_t ref) const;
+  // StringAt() of ring_elements.h.
+  std::string_view String(uint32_t ref) const { return StringAt(strings, ref); }
 
   // The runs of a RankList; empty for 0, for references outside the table, and for lists of more
   // than `max_ranks` ranks in all.

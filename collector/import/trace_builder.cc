@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collector/base/find.h"
+#include "collector/import/communicator_name.h"
 #include "collector/import/device_work.h"
 #include "collector/import/split_devices.h"
 #include "collector/model/python_merge.h"
@@ -279,27 +280,21 @@ class Joiner {
   void Name(uint32_t index, int depth) {
     named_[index] = true;
     Communicator& communicator = trace_.communicators[index];
-    if ((communicator.flags & ring::kIsWorld) != 0) {
-      communicator.name = "MPI_COMM_WORLD";
-    } else if ((communicator.flags & ring::kIsSelf) != 0) {
-      communicator.name = "MPI_COMM_SELF";
-    } else if (communicator.created_by == Operation::kC10dRendezvous) {
-      communicator.name = "the store";
-    } else if (communicator.name.empty()) {
+    const std::string given = communicator.name;
+    communicator.name = NameOfCommunicator(communicator.flags, communicator.created_by, given);
+    if (communicator.name.empty()) {
       communicator.name = Describe(communicator, depth);
-    } else if ((communicator.flags & ring::kIsC10d) != 0 && communicator.name != "default_pg") {
-      communicator.name = GroupName(communicator);
+    } else if (communicator.name == NameOfGroup(given)) {
+      communicator.name += RanksOfGroup(communicator);
     }
   }
 
-  // "group 2 (ranks 4-7)": PyTorch's names are numbers or hashes.
-  static std::string GroupName(const Communicator& communicator) {
-    constexpr size_t kShown = 12;
+  // " (ranks 4-7)"; empty if a rank is unknown
+  static std::string RanksOfGroup(const Communicator& communicator) {
     std::vector<int32_t> ranks = communicator.ranks;
-    const bool known = std::ranges::find(ranks, -1) == ranks.end() && !ranks.empty();
+    if (ranks.empty() || std::ranges::find(ranks, -1) != ranks.end()) return "";
     Normalize(&ranks);
-    return fmt::format("group {}{}", communicator.name.substr(0, kShown),
-                       known ? " (" + RanksPhrase(ranks) + ")" : "");
+    return " (" + RanksPhrase(ranks) + ")";
   }
 
   // "MPI_Comm_split #4 of MPI_COMM_WORLD, color 2"

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "collector/base/find.h"
+#include "collector/base/text.h"
 #include "proto/operations.h"
 #include "proto/ring_format.h"
 
@@ -76,6 +77,9 @@ void JobState::OnDigest(uint64_t agent, const rpc::ProcessDigest& digest, int64_
   if (!IsLive(process) && process.gone_since_ns == 0) process.gone_since_ns = now_ns;
   for (const rpc::MemberDigest& member : digest.members()) {
     StoreMember(member, &process);
+    if (!member.name().empty() && names_.size() < kCommunicatorsKept) {
+      names_[member.key()] = CleanText(member.name(), kMaxNameBytes);
+    }
     CompareHashes(member, digest.id());
   }
 }
@@ -163,6 +167,11 @@ std::vector<JobState::Progress> JobState::Communicators(int64_t now_ns) const {
     return std::tuple(-a.size, a.job, a.key) < std::tuple(-b.size, b.job, b.key);
   });
   return all;
+}
+
+std::string JobState::NameOfCommunicator(uint64_t key) const {
+  const std::string* name = FindOrNull(names_, key);
+  return name == nullptr ? "" : *name;
 }
 
 size_t JobState::live() const {

@@ -120,6 +120,9 @@ class JobState {
   };
   // The communicators that have a live member, largest first.
   std::vector<Progress> Communicators(int64_t now_ns) const;
+  static constexpr size_t kMaxNameBytes = 64;
+  // As the agents' digests have it; empty if not known. At most kMaxNameBytes.
+  std::string NameOfCommunicator(uint64_t key) const;
   size_t live() const;
   // Thread-safe. Whether some process records calls. A process that met the others at the store of
   // torch.distributed and recorded nothing else does not count: the calls of its backend are not
@@ -146,6 +149,7 @@ class JobState {
   const Options options_;
   std::unordered_map<uint64_t, Process> processes_;
   std::unordered_map<uint64_t, std::map<uint64_t, Seen>> marks_;  // by key, by sequence
+  std::unordered_map<uint64_t, std::string> names_;               // of communicators, by key
   // By process: keys of communicators and numbers of calls with NaN or infinity.
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> non_finite_;
   uint64_t mismatches_ = 0;  // fingerprint of the mismatches found; 0 if none

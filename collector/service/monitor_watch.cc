@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kMaxTitleBytes = 512;
 constexpr size_t kMaxNames = 4096;
-constexpr size_t kMaxNameBytes = 64;
 // The newest records of each ring buffer of a rank, and the calls that are shown.
 constexpr uint64_t kRecords = 64;
 constexpr size_t kCalls = 50;
@@ -110,7 +109,7 @@ std::string Monitor::AnswerOnRank(const rpc::Question& question) {
 void Monitor::LearnNames(const Trace& trace) {
   for (const Communicator& one : trace.communicators) {
     if (names_.size() >= kMaxNames || names_.contains(one.key)) continue;
-    names_[one.key] = CleanText(one.name, kMaxNameBytes);
+    names_[one.key] = CleanText(one.name, JobState::kMaxNameBytes);
   }
 }
 

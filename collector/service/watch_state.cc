@@ -98,9 +98,8 @@ void AddCommunicators(const JobState& state, const JobPace& pace, const Communic
     rpc::CommunicatorState* communicator = out->add_communicators();
     communicator->set_key(one.key);
     communicator->set_job_key(one.job);
-    if (const auto name = names.find(one.key); name != names.end()) {
-      communicator->set_name(name->second);
-    }
+    const auto name = names.find(one.key);
+    communicator->set_name(name != names.end() ? name->second : state.NameOfCommunicator(one.key));
     communicator->set_size(one.size);
     communicator->set_entered_by_first(one.entered_by_first);
     communicator->set_entered_by_all(one.entered_by_last);

@@ -15,7 +15,8 @@
 
 namespace rollcall::service {
 
-using CommunicatorNames = std::unordered_map<uint64_t, std::string>;  // by key
+// By key. Names that need more than one ring: "group 2 (ranks 4-7)".
+using CommunicatorNames = std::unordered_map<uint64_t, std::string>;
 
 // Beyond these numbers the largest, or the latest, are kept.
 inline constexpr size_t kWatchedCommunicators = 128;

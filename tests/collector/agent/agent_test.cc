@@ -362,6 +362,29 @@ TEST_F(AgentTest, SendsMarksOncePerConnection) {
   EXPECT_EQ(LastDigest(0)->members(0).marks(0).semantic_hash(), 1234u);
 }
 
+TEST_F(AgentTest, SendsNamesOncePerConnection) {
+  Sleeper sleeper;
+  const auto ring = MakeRing(sleeper.pid(), 0, 2);
+  ring->Enter(Operation::kBarrier, 1);
+  const auto members = [&](bool named) {
+    int count = 0;
+    for (const rpc::AgentMessage& message : transport_.Sent()) {
+      for (const auto& digest : message.digests().processes()) {
+        for (const auto& member : digest.members()) count += member.name().empty() != named;
+      }
+    }
+    return count;
+  };
+  ASSERT_TRUE(RunUntil([&] { return members(true) == 1; }));
+  ring->Return();
+  ASSERT_TRUE(RunUntil([&] { return members(false) == 1; }));
+  EXPECT_EQ(members(true), 1);
+  transport_.Clear();
+  transport_.Connect();
+  ASSERT_TRUE(RunUntil([&] { return members(true) == 1; }));
+  EXPECT_EQ(LastDigest(0)->members(0).name(), "MPI_COMM_WORLD");
+}
+
 // A process whose life is shorter than the time between two samples must be watched, too; otherwise
 // its end is unknown. The agent must therefore read a ring that had no header at first before the
 // next sample, which is an hour away.

@@ -141,6 +141,30 @@ TEST(RingSampler, ReportsTheOutermostCallInFlight) {
   EXPECT_EQ(sample.blocked[0].sequence, 4u);
 }
 
+TEST(RingSampler, NamesCommunicators) {
+  RingFileBuilder ring(0, 8);
+  const auto add = [&ring](uint64_t key, uint32_t flags, std::string_view name) {
+    ring.AddMember(key, 0, 8, flags);
+    ring.members.back().name = name.empty() ? 0 : ring.AddString(name);
+  };
+  add(1, ring::kIsWorld, "of the user");
+  add(2, 0, "grid\nof rows");
+  add(3, 0, "");
+  add(4, ring::kIsC10d, "default_pg");
+  add(5, ring::kIsC10d, "0123456789abcdef");
+  add(6, ring::kIsC10d, "127.0.0.1:29500");
+  ring.members.back().creating_operation = static_cast<uint16_t>(Operation::kC10dRendezvous);
+  ring.AddMember(7, 0, 8);
+  ring.members.back().name = 0xffffff;  // damage: outside the strings
+  RingSampler sampler(FileOf(ring.Build()));
+  RingSample sample;
+  ASSERT_TRUE(sampler.Sample(&sample)) << sampler.problem();
+  std::vector<std::string> names;
+  for (const MemberSample& member : sample.members) names.push_back(member.name);
+  EXPECT_THAT(names, ElementsAre("MPI_COMM_WORLD", "grid\uFFFDof rows", "", "default_pg",
+                                 "group 0123456789ab", "the store", ""));
+}
+
 TEST(RingSampler, CallThatIsLeavingItsSlotDoesNotBlock) {
   RingFileBuilder ring = MakeFullRing();
   ring.threads[0].open[0].record.lock = 0;

@@ -52,6 +52,24 @@ class WatchStateTest : public ::testing::Test {
 
 TEST_F(WatchStateTest, IsEmptyWithoutRanks) { EXPECT_EQ(Make().ByteSizeLong(), 0u); }
 
+TEST_F(WatchStateTest, CommunicatorsHaveTheNamesOfDigestsOrOfRings) {
+  rpc::ProcessDigest digest = Rank(0);
+  for (const uint64_t key : {8, 9}) {
+    rpc::MemberDigest* member = digest.add_members();
+    member->set_key(key);
+    member->set_size(4);
+    member->set_name(key == 8 ? "default_pg" : "group 2");
+  }
+  Give(digest);
+  for (rpc::MemberDigest& member : *digest.mutable_members()) member.clear_name();
+  Give(digest);
+  names_[9] = "group 2 (ranks 0-3)";
+  const rpc::WatchState state = Make();
+  ASSERT_EQ(state.communicators_size(), 2);
+  EXPECT_EQ(state.communicators(0).name(), "default_pg");
+  EXPECT_EQ(state.communicators(1).name(), "group 2 (ranks 0-3)");
+}
+
 TEST_F(WatchStateTest, RanksAtOnePlaceAreOneClass) {
   for (const int rank : {3, 0, 2}) Give(Inside(rank, 9, 5, rank * kSecond, true));
   Give(Rank(1));
