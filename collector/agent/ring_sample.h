@@ -107,7 +107,7 @@ class RingSampler {
   bool moved_before_ = false;
   uint64_t last_activity_ = 0;
   std::vector<MemberSample> members_;
-  std::vector<uint32_t> member_uids_;  // uids of members_
+  std::vector<uint32_t> member_uids_;                // uids of members_
   std::unordered_map<uint32_t, std::string> names_;  // by StringRef: a string never changes
 };
 

@@ -3,8 +3,8 @@
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_CERTAINTY_CAUSE_H_
 
-#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/divergence.h"
+#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {

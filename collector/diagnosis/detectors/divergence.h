@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the two sides of an incident diverged: a skipped call, an additional call, another order, or a
-// loop that ended earlier on one side.
+// How the two sides of an incident diverged: a skipped call, an additional call, another order, or
+// a loop that ended earlier on one side.
 #ifndef ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DIVERGENCE_H_
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_DETECTORS_DIVERGENCE_H_
 

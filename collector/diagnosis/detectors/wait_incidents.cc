@@ -147,8 +147,9 @@ Incident* WhyTheyLeft(const Analysis& analysis, const std::vector<uint32_t>& gon
   return nullptr;
 }
 
-// The missing members without which no rank inside can continue. A rank in a neighborhood collective
-// needs its neighbors only. With other collectives, libraries differ in what a rank waits for.
+// The missing members without which no rank inside can continue. A rank in a neighborhood
+// collective needs its neighbors only. With other collectives, libraries differ in what a rank
+// waits for.
 std::vector<uint32_t> Needed(const Analysis& analysis, const CollectiveNode& node) {
   const auto number = static_cast<uint32_t>(&node - analysis.graph.nodes.data());
   const auto on_topology = [&](const Event& event) {

@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/divergence.h"
+#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {

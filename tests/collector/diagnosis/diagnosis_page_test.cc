@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/divergence.h"
+#include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/diagnose.h"
 #include "collector/matching/match_rules.h"
 #include "collector/model/rank_set.h"
