@@ -249,28 +249,25 @@ void ExplainByLateness(const Analysis& analysis, Report* report) {
 void CountConsequences(const Analysis& analysis, Report* report) {
   std::set<int32_t> named;
   Finding* first = nullptr;
-  size_t explaining = 0;
   for (Finding& finding : report->findings) {
     if (BasisOf(finding.kind) == KindBasis::kData) continue;
-    ++explaining;
     named.insert(finding.culprits.begin(), finding.culprits.end());
     named.insert(finding.waiting.begin(), finding.waiting.end());
     if (finding.hangs && first == nullptr) first = &finding;
   }
   if (first == nullptr) return;
-  std::vector<int32_t> behind;
+  std::vector<int32_t> others;
   for (uint32_t p = 0; p < analysis.graph.processes.size(); ++p) {
     const ProcessView& view = analysis.graph.processes[p];
     const bool in_finalize = view.activity == Activity::kLeft &&
                              analysis.trace.processes[p].phase == ring::Phase::kFinalizing;
     if (!analysis.Waits(p) && !in_finalize) continue;
-    if (!named.contains(analysis.RankOf(p))) behind.push_back(analysis.RankOf(p));
+    if (!named.contains(analysis.RankOf(p))) others.push_back(analysis.RankOf(p));
   }
-  if (behind.empty()) return;
-  Normalize(&behind);
-  first->notes.push_back(fmt::format("{} behind {} ({} in all)",
-                                     RanksPhrase(behind, "waits", "wait"),
-                                     explaining == 1 ? "it" : "these", behind.size()));
+  if (others.empty()) return;
+  Normalize(&others);
+  first->notes.push_back(fmt::format("{} as a consequence ({} in all)",
+                                     RanksPhrase(others, "waits", "wait"), others.size()));
 }
 
 // Quotes the lines of the log on which the finding rests.

@@ -97,7 +97,7 @@ TEST(AttachMessages, NobodyIsNamedIfTheMessagesAreThoseOfALoop) {
   }
 }
 
-// Ranks 0 and 2 wait for rank 1, and rank 3 waits behind rank 2: rank 1 has left the loop.
+// Ranks 0 and 2 wait for rank 1, and rank 3 waits for rank 2: rank 1 has left the loop.
 TEST(AttachMessages, RankWhoseMessagesTheOthersWaitForLeftTheLoop) {
   ObservedJob job(4);
   job.Loop("a.c", 10, 20, "");

@@ -190,7 +190,7 @@ comm group 0-2
 0,2: waits in Barrier on=group @ main:25
 1,3-5: waits in Barrier @ main:27
 )");
-  EXPECT_NE(text.find("ranks 3-5 wait behind it (3 in all)"), std::string::npos) << text;
+  EXPECT_NE(text.find("ranks 3-5 wait as a consequence (3 in all)"), std::string::npos) << text;
 }
 
 TEST(TextReport, NamesRanksWithoutATrace) {
