@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions for tests/CMakeLists.txt.
 
+# All GoogleTest executables.
+add_custom_target(unit_tests)
+
 # Adds the GoogleTest executable TARGET of every *_test.cc below tests/DIR, linked with LIBRARY.
 function(rollcall_unit_tests target dir library)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*_test.cc)
@@ -10,6 +13,7 @@ function(rollcall_unit_tests target dir library)
          "/collector/(attach|check|diagnosis|export|import/flight_recorder|matching|model|page|report|top)/")
   endif()
   add_executable(${target} ${sources})
+  add_dependencies(unit_tests ${target})
   target_link_libraries(${target} PRIVATE ${library} GTest::gmock GTest::gtest_main fmt::fmt)
   target_compile_definitions(${target} PRIVATE ROLLCALL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   rollcall_flags(${target})
