@@ -294,6 +294,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kStray, Always, kLikely},
     {What::kMessageSize, IsOfADevice, kLikely},
     {What::kMessageSize, Always, kProven},
+    {What::kTaken, Always, kLikely},
     {What::kUnreceived, Always, kLikely},
     {What::kDeath, SeemsGone, kSuspected},
     {What::kDeath, EndIsCertain, kProven},

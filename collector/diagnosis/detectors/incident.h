@@ -61,9 +61,10 @@ struct MessageDetails {
   // Other ranks wait in collectives for these ranks, and these ranks wait for the other ranks. Only
   // the order of calls shows which of them is early and which is late.
   bool rests_on_order = false;
-  bool itself = false;    // only the waiter itself could answer
-  uint64_t unmarked = 0;  // partitions that the waiter has not marked ready
-  uint64_t count = 0;     // kUnreceived: number of messages
+  bool itself = false;           // only the waiter itself could answer
+  uint64_t unmarked = 0;         // partitions that the waiter has not marked ready
+  uint64_t count = 0;            // kUnreceived: number of messages
+  const Event* taker = nullptr;  // kTaken: the receive that may have taken the message
 };
 
 // Two ranks have made different numbers of rounds of a loop that exchanges messages.
@@ -306,6 +307,7 @@ void FindGroupIncidents(const Analysis& analysis, std::vector<Incident>* inciden
 // Finds nothing if another incident explains why the job hangs.
 void FindWindowIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
 void FindJoinedIncidents(const Analysis& analysis, std::vector<Incident>* incidents);
+void FindTakenMessages(const Analysis& analysis, std::vector<Incident>* incidents);
 
 // For a job that moves or has finished; only if requested in DiagnoseOptions.
 void FindStragglers(const Analysis& analysis, std::vector<Incident>* incidents);

@@ -59,6 +59,7 @@ std::vector<Incident> FindIncidents(const Analysis& analysis, std::vector<Incide
   FindRejected(analysis, &incidents);  // this time for deaths that no rank waits for
   FindWindowIncidents(analysis, &incidents);
   FindJoinedIncidents(analysis, &incidents);
+  FindTakenMessages(analysis, &incidents);
   FindHashIncidents(analysis, &incidents);
   FindExits(analysis, &incidents);
   return incidents;

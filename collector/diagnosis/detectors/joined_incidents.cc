@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/waiting.h"
 
 namespace rollcall {
 namespace {
@@ -29,22 +30,6 @@ bool WasMadeBySpawning(const Analysis& analysis, uint32_t communicator) {
     }
   }
   return false;
-}
-
-// The calls for which a process waits: the call that it is inside of, or the calls that made the
-// requests that it waits for.
-std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process) {
-  const OpenCall* open = analysis.graph.processes[process].open;
-  if (open == nullptr) return {};
-  if (open->event.member != kNoIndex) return {&open->event};
-  std::vector<const Event*> calls;
-  for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
-    const bool active = request.state == ring::RequestState::kActive && !request.cancelled;
-    if (active && request.event.member != kNoIndex && Contains(open->requests, request.uid)) {
-      calls.push_back(&request.event);
-    }
-  }
-  return calls;
 }
 
 bool LeadsOutside(const Analysis& analysis, const Event& call) {

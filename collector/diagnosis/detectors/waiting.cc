@@ -48,6 +48,20 @@ void AddThoseWithin(const Analysis& analysis, const std::vector<uint32_t>& dead,
 
 }  // namespace
 
+std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process) {
+  const OpenCall* open = analysis.graph.processes[process].open;
+  if (open == nullptr) return {};
+  if (open->event.member != kNoIndex) return {&open->event};
+  std::vector<const Event*> calls;
+  for (const OpenRequest& request : analysis.trace.processes[process].open_requests) {
+    const bool active = request.state == ring::RequestState::kActive && !request.cancelled;
+    if (active && request.event.member != kNoIndex && Contains(open->requests, request.uid)) {
+      calls.push_back(&request.event);
+    }
+  }
+  return calls;
+}
+
 std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident) {
   std::vector<uint32_t> waiting;
   const auto add_those_who_wait = [&](const std::vector<uint32_t>& side) {

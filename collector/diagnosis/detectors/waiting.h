@@ -10,6 +10,10 @@
 
 namespace rollcall {
 
+// The calls for which a process waits: the call that it is inside of, or the calls that made the
+// requests that it waits for.
+std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process);
+
 // Increasing. Without the deviating processes, unless the incident is a tie. Empty if the incident
 // does not hang.
 std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident);

@@ -278,6 +278,22 @@ Finding JudgeJoined(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+Finding JudgeTaken(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kP2pUnmatched, true);
+  const Event& taker = *incident.Of<MessageDetails>().taker;
+  const std::string place = PlaceText(analysis.sites.UserFrame(taker.call_path));
+  finding.title = fmt::format("{} for {}, whose message another receive has taken",
+                              RanksPhrase(finding.culprits, "waits", "wait"),
+                              CallText(analysis, *incident.deviating_event));
+  finding.why = fmt::format(
+      "a message was sent for every receive, and all ranks are inside MPI without having moved for "
+      "{}. {}{} was posted earlier, and fits the same message",
+      DurationText(analysis.no_progress_ns), CallText(analysis, taker),
+      place.empty() ? "" : " at " + place);
+  finding.fix = "use a tag of its own for the receive from one rank, or post this receive first";
+  return finding;
+}
+
 bool FinalizesEither(const Analysis& analysis, const Incident& incident) {
   return analysis.Finalizes(*incident.deviating_event) ||
          analysis.Finalizes(*incident.agreeing_event);
@@ -304,6 +320,7 @@ std::optional<Finding> JudgeP2pUnmatched(const Analysis& analysis, const Inciden
   if (incident.what == Incident::What::kStray) return JudgeStray(analysis, incident);
   if (incident.what == Incident::What::kWindow) return JudgeWindow(analysis, incident);
   if (incident.what == Incident::What::kJoined) return JudgeJoined(analysis, incident);
+  if (incident.what == Incident::What::kTaken) return JudgeTaken(analysis, incident);
   if (incident.what == Incident::What::kRounds &&
       (incident.tie || incident.Of<RoundDetails>().others != 0 ||
        !FinalizesEither(analysis, incident))) {

@@ -65,7 +65,8 @@ class SiteList {
 
   // Whether the deviating side waits for the other side.
   bool WaitsItself() const {
-    return incident_.what == What::kMessage || incident_.Of<StartDetails>().rendezvous;
+    return incident_.what == What::kMessage || incident_.what == What::kTaken ||
+           incident_.Of<StartDetails>().rendezvous;
   }
 
   Site Of(uint32_t process, bool culprit) const {
@@ -162,7 +163,7 @@ class SiteList {
     }
     // A call on a window has no sequence number: take the call that the process is in.
     if (incident_.what == What::kWindow) return analysis_.CurrentEvent(process);
-    if (incident_.what == What::kMessage) {
+    if (incident_.what == What::kMessage || incident_.what == What::kTaken) {
       const bool named = culprit && process == incident_.deviating.front() &&
                          analysis_.graph.processes[process].activity != Activity::kPolling;
       return named ? incident_.deviating_event : analysis_.CurrentEvent(process);
