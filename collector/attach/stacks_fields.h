@@ -96,7 +96,14 @@ template <>
 struct FieldsOf<SourceBlocks> {
   static constexpr auto kList = std::tuple(
       F("file", &SourceBlocks::file, kMaxText), F("blocks", &SourceBlocks::blocks, 1 << 16),
-      F("flow", &SourceBlocks::flow, 1 << 16), F("conditions", &SourceBlocks::conditions, 1 << 16));
+      F("flow", &SourceBlocks::flow, 1 << 16), F("decides", &SourceBlocks::conditions, 1 << 16));
+};
+
+template <>
+struct FieldsOf<SourceCondition> {
+  static constexpr auto kList = std::tuple(F("first", &SourceCondition::first, INT32_MAX),
+                                           F("last", &SourceCondition::last, INT32_MAX),
+                                           F("condition", &SourceCondition::text, kMaxWord));
 };
 
 template <>

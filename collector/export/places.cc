@@ -54,7 +54,7 @@ std::string FindingText(const Trace& trace, const Finding& finding) {
   if (!finding.why.empty()) text += "\nwhy: " + finding.why;
   text += "\nfix: " + FixText(finding);
   text += fmt::format("\n{}, {}", KindText(finding), CertaintyName(finding.certainty));
-  for (const ComparedValue& value : finding.values) text += "\nvalue: " + ValueText(value);
+  for (const std::string& value : ValueTexts(finding)) text += "\nvalue: " + value;
   for (const std::string& note : finding.notes) text += "\nnote: " + note;
   const std::vector<RankStack> live = LiveStacksOf(trace, finding, /*full=*/false);
   if (!live.empty()) text += "\nstacks:";

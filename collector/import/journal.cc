@@ -244,7 +244,9 @@ bool Fields(Io& io, Of<Io, Variable>& variable) {
   io("name", variable.name, 256);
   const bool known = io.Named("kind", variable.kind, kVariableNames);  // else of a newer version
   io.Hex("bits", variable.bits);
-  io.If(variable.unsettled, "unsettled", variable.unsettled);
+  io.If(variable.if_named, "if_named", variable.if_named);
+  io.If(variable.outlives, "outlives", variable.outlives);
+  io.If(!variable.enumerator.empty(), "enumerator", variable.enumerator, 256);
   return known && !variable.name.empty();
 }
 
@@ -321,11 +323,21 @@ bool Fields(Io& io, Of<Io, SourceFlow>& flow) {
 }
 
 template <typename Io>
+bool Fields(Io& io, Of<Io, SourceCondition>& condition) {
+  io("first", condition.first);
+  io("last", condition.last);
+  io("condition", condition.text, 1024);
+  return true;
+}
+
+template <typename Io>
 void Fields(Io& io, Of<Io, journal::Source>& source) {
   io("file", source.source.file);
   io.List("blocks", source.source.blocks);
   if (Io::kReads || !source.source.flow.empty()) io.List("flow", source.source.flow);
-  io.If(!source.source.conditions.empty(), "conditions", source.source.conditions, 256);
+  if (Io::kReads || !source.source.conditions.empty()) {
+    io.List("decides", source.source.conditions);
+  }
 }
 
 template <typename Io, typename Event>

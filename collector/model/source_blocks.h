@@ -56,12 +56,22 @@ struct SourceFlow {
 inline constexpr std::array<std::string_view, 8> kSourceFlowNames = {
     "function", "try", "handler", "return", "break", "continue", "throw", "end"};
 
+// A condition that decides whether its lines are executed, or executed again: of an arm, a loop, a
+// case, a conditional expression.
+struct SourceCondition {
+  int first = 0;     // line number, from 1
+  int last = 0;      // inclusive
+  std::string text;  // on one line; "…" at its end: it was cut
+
+  bool Holds(int line) const { return first <= line && line <= last; }
+  bool operator==(const SourceCondition&) const = default;
+};
+
 struct SourceBlocks {
   std::string file;  // as in SourceFrame::file
   std::vector<SourceBlock> blocks;
   std::vector<SourceFlow> flow = {};
-  // By SourceBlock::branch: the texts of the conditions of the branch's arms. May be shorter.
-  std::vector<std::string> conditions = {};
+  std::vector<SourceCondition> conditions = {};
 };
 
 // Whether both blocks are arms, and no rank executes both in one pass.

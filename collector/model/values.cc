@@ -10,7 +10,7 @@ namespace rollcall {
 std::string Variable::Text(Language language) const {
   switch (kind) {
     case Kind::kInteger:
-      return fmt::format("{}", static_cast<int64_t>(bits));
+      return enumerator.empty() ? fmt::format("{}", static_cast<int64_t>(bits)) : enumerator;
     case Kind::kFloat:
       return fmt::format("{}", std::bit_cast<double>(bits));
     case Kind::kBool:
@@ -22,6 +22,9 @@ std::string Variable::Text(Language language) const {
       return fmt::format("of length {}", bits);
     case Kind::kPointer:
       return bits == 0 ? "null" : "not null";
+    case Kind::kLost:
+    case Kind::kComputed:
+      break;
   }
   return "unknown";
 }

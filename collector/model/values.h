@@ -24,22 +24,29 @@ struct Variable {
     kNone,
     kLength,   // of a list, tuple, dict, set, str or bytes; the content is not read
     kPointer,  // of C, C++ and Fortran: 0 if it is null, else 1
+    kLost,     // of C, C++ and Fortran: optimized out at this place; there is no value
+    kComputed  // of Python: an attribute that a function computes; there is no value
   };
   std::string name;
   Kind kind = Kind::kInteger;
   uint64_t bits = 0;  // an integer in two's complement, a double, 0 or 1, a length
-  // Of C, C++ and Fortran: the variable may not have been assigned yet, or the call in which the
+  // Shown only if a condition between the ranks' lines names it. The variable is not of the frame
+  // itself (a member, a global), or it may not have been assigned yet, or the call in which the
   // thread waits may be writing it.
-  bool unsettled = false;
+  bool if_named = false;
+  bool outlives = false;  // it is there after the function has returned: a global, a static
+  std::string enumerator =
+      {};  // of an integer: the name that the program gives the value; or empty
 
   bool operator==(const Variable&) const = default;
-  // "-3", "0.5", "True" (Python) or "true", "None", "of length 3"
+  bool HasValue() const { return kind != Kind::kLost && kind != Kind::kComputed; }
+  // "-3", "SLOW", "0.5", "True" (Python) or "true", "None", "of length 3"
   std::string Text(Language language) const;
 };
 
 // The names in journals.
-inline constexpr std::array<std::string_view, 6> kVariableNames = {"integer", "float",  "bool",
-                                                                   "none",    "length", "pointer"};
+inline constexpr std::array<std::string_view, 8> kVariableNames = {
+    "integer", "float", "bool", "none", "length", "pointer", "lost", "computed"};
 
 struct VariablesOfFrame {
   SourceFrame frame;

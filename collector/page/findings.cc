@@ -84,8 +84,9 @@ Json FindingOf(const Trace& trace, const Finding& finding, const TextOptions& te
     json["notes"].push_back(Text(finding.notes[i]));
   }
   json["values"] = Json::array();
-  for (size_t i = 0; i < std::min(finding.values.size(), kMaxNotes); ++i) {
-    json["values"].push_back(Text(ValueText(finding.values[i])));
+  const std::vector<std::string> values = ValueTexts(finding);
+  for (size_t i = 0; i < std::min(values.size(), kMaxNotes); ++i) {
+    json["values"].push_back(Text(values[i]));
   }
   json["sites"] = Json::array();
   for (size_t i = 0; i < std::min(finding.sites.size(), kMaxSites); ++i) {

@@ -86,19 +86,37 @@ Json LineToJson(const Trace& trace, const Finding& finding, const Site& site) {
   return line;
 }
 
+Json GroupsToJson(const std::vector<ComparedValue::Group>& groups) {
+  Json json = Json::array();
+  for (const ComparedValue::Group& group : groups) {
+    json.push_back({{"value", group.text},
+                    {"ranks", group.ranks},
+                    {"file", OrNull(group.frame.file)},
+                    {"line", group.frame.line == 0 ? Json(nullptr) : Json(group.frame.line)},
+                    {"function", OrNull(group.frame.function)}});
+  }
+  return json;
+}
+
 Json ValueToJson(const ComparedValue& value) {
   Json json;
   json["name"] = value.name;
   json["number"] = value.number == 0 ? Json(nullptr) : Json(value.number);
-  json["ranks_by_value"] = Json::array();
-  for (const ComparedValue::Group& group : value.groups) {
-    json["ranks_by_value"].push_back(
-        {{"value", group.text},
-         {"ranks", group.ranks},
-         {"file", OrNull(group.frame.file)},
-         {"line", group.frame.line == 0 ? Json(nullptr) : Json(group.frame.line)},
-         {"function", OrNull(group.frame.function)}});
-  }
+  if (value.decides) json["decides"] = true;
+  json["ranks_by_value"] = GroupsToJson(value.groups);
+  return json;
+}
+
+Json UnshownToJson(const UnshownValue& unshown) {
+  using Reason = UnshownValue::Reason;
+  Json json;
+  json["name"] = unshown.name;
+  json["reason"] = unshown.reason == Reason::kGone        ? "gone"
+                   : unshown.reason == Reason::kOptimized ? "optimized-out"
+                                                          : "function";
+  json["ranks"] = unshown.ranks;
+  json["function"] = OrNull(unshown.frame.function);
+  json["ranks_by_value"] = GroupsToJson(unshown.groups);
   return json;
 }
 
@@ -131,6 +149,7 @@ Json FindingToJson(const Trace& trace, const Finding& finding) {
     json["phases"].push_back({{"ranks", phase.ranks}, {"text", phase.text}});
   }
   for (const ComparedValue& value : finding.values) json["values"].push_back(ValueToJson(value));
+  if (finding.unshown) json["unshown_value"] = UnshownToJson(*finding.unshown);
   json["title"] = finding.title;
   json["why"] = finding.why;
   json["fix"] = FixText(finding);

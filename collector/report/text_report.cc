@@ -155,9 +155,8 @@ class TextWriter {
     Field("host", HostsText(finding.culprit_hosts));
     Field("why", finding.why);
     Field("fix", FixText(finding));
-    for (size_t i = 0; i < std::min(finding.values.size(), kMaxValues); ++i) {
-      Field("value", ValueText(finding.values[i]));
-    }
+    const std::vector<std::string> values = ValueTexts(finding);
+    for (size_t i = 0; i < std::min(values.size(), kMaxValues); ++i) Field("value", values[i]);
     for (const Quote& quote : finding.quotes) {
       Field("log", fmt::format("{}:{}: {}", quote.file, quote.line, Cut(quote.text, kQuoteWidth)));
     }

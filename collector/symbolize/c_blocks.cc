@@ -108,28 +108,107 @@ class Statements {
     } else if (Is("if")) {
       If(line, depth);
     } else if (Is("for") || Is("while")) {
-      ++at_;
-      Brackets(depth);
-      Body(depth, false);
-      AddLoop(line);
+      Loop(line, depth);
     } else if (Is("do")) {
       ++at_;
       Body(depth, false);
+      const size_t begin = at_ + 1;
       if (Is("while")) {
         ++at_;
         Brackets(depth);
+        AddCondition(line, LastLine(), InBrackets(begin), &found_);
       }
       AddLoop(line);
     } else if (Is("switch")) {
-      ++at_;
+      const size_t begin = ++at_;
       Brackets(depth);
+      sections_.push_back({InBrackets(begin), 0});
       Body(depth, true);
+      EndSection(LastLine());
+      sections_.pop_back();
     } else if (Is("try")) {
       Try(depth);
     } else if (Is("else")) {
       ++at_;  // its `if` is in an #if part that was left out
     } else {
       Other(depth);
+    }
+  }
+
+  void Loop(int line, int depth) {
+    const bool three_parts = Is("for");
+    const size_t begin = ++at_;
+    Brackets(depth);
+    std::string_view condition = InBrackets(begin);
+    if (three_parts) condition = LoopCondition(begin + 1, at_);
+    Body(depth, false);
+    AddCondition(line, LastLine(), condition, &found_);
+    AddLoop(line);
+  }
+
+  // Of a `for` with the tokens [begin, end): the second of its three parts, or what it iterates
+  // over.
+  std::string_view LoopCondition(size_t begin, size_t end) const {
+    int open = 0;
+    size_t first = 0;
+    for (size_t i = begin; i + 1 < end; ++i) {
+      const std::string_view text = tokens_[i].text;
+      open += text == "(" || text == "{" || text == "[";
+      open -= text == ")" || text == "}" || text == "]";
+      if (open != 0) continue;
+      const bool of_scope = tokens_[i - 1].text == ":" || tokens_[i + 1].text == ":";
+      if (first == 0 && text == ":" && !of_scope) return Between(i + 1, end - 1);
+      if (text != ";") continue;
+      if (first != 0) return Between(first, i);
+      first = i + 1;
+    }
+    return {};
+  }
+
+  // The text from the token at `begin` to that before `end`.
+  std::string_view Between(size_t begin, size_t end) const {
+    if (begin >= end || end > tokens_.size()) return {};
+    const char* first = tokens_[begin].text.data();
+    const std::string_view last = tokens_[end - 1].text;
+    return {first, static_cast<size_t>(last.data() + last.size() - first)};
+  }
+
+  // Ends the lines of a `case`. Its condition is that of the switch.
+  void EndSection(int last) {
+    auto& [condition, first] = sections_.back();
+    if (first != 0) AddCondition(first, std::max(first, last), condition, &found_);
+    first = 0;
+  }
+
+  // Adds the condition before the '?' at the next token, of the expression that begins at `begin`
+  // or later. It decides about the rest of the statement.
+  void AddTernary(size_t begin) {
+    constexpr size_t kMaxTokens = 1000;
+    int open = 0;
+    size_t first = at_;
+    for (; first > begin && at_ - first < kMaxTokens; --first) {
+      const std::string_view text = tokens_[first - 1].text;
+      open += text == ")" || text == "]";
+      open -= text == "(" || text == "[";
+      const bool assigns =
+          text == "=" && first > begin + 1 &&
+          std::string_view("=!<>").find(tokens_[first - 2].text[0]) == std::string_view::npos &&
+          tokens_[first].text != "=";
+      if (open < 0 || (open == 0 && (assigns || text == "," || text == ";" || text == "{" ||
+                                     text == "return"))) {
+        break;
+      }
+    }
+    open = 0;
+    size_t last = at_;
+    for (; last + 1 < tokens_.size() && last - at_ < kMaxTokens; ++last) {
+      const std::string_view text = tokens_[last].text;
+      open += text == "(" || text == "{" || text == "[";
+      open -= text == ")" || text == "}" || text == "]";
+      if (open < 0 || (open == 0 && text == ";")) break;
+    }
+    if (first < at_) {
+      AddCondition(tokens_[first].line, tokens_[last].line, Between(first, at_), &found_);
     }
   }
 
@@ -204,14 +283,15 @@ class Statements {
     Brackets(depth);
     std::string condition;
     for (size_t i = begin; i < at_ && i < begin + 10; ++i) condition += tokens_[i].text;
-    found_.conditions.resize(branches_);
-    found_.conditions[branch] = InBrackets(begin);
-    Arm(depth, found_.conditions[branch]);
+    const std::string_view whole = InBrackets(begin);
+    Arm(depth, ConditionText(whole));
     AddArm(line, branch, condition);
+    AddCondition(line, LastLine(), whole, &found_);
     if (!Is("else")) return;
     const int other = tokens_[at_++].line;
     Arm(depth, "");
     AddArm(other, branch, "");
+    AddCondition(other, LastLine(), whole, &found_);
   }
 
   void Arm(int depth, std::string condition) {
@@ -221,10 +301,10 @@ class Statements {
   }
 
   // The text between the bracket at `begin` and the bracket before the next token.
-  std::string InBrackets(size_t begin) const {
-    if (broken_ || at_ < begin + 2) return "";
+  std::string_view InBrackets(size_t begin) const {
+    if (broken_ || at_ < begin + 2) return {};
     const char* first = tokens_[begin].text.data() + 1;
-    return ConditionText({first, static_cast<size_t>(tokens_[at_ - 1].text.data() - first)});
+    return {first, static_cast<size_t>(tokens_[at_ - 1].text.data() - first)};
   }
 
   void Block(int depth) {
@@ -238,7 +318,9 @@ class Statements {
   void Brackets(int depth) {
     if (!Is("(")) return;
     int open = 0;
+    const size_t begin = at_;
     while (at_ < tokens_.size() && !broken_) {
+      if (Is("?")) AddTernary(begin);
       if (Is("{")) {
         OpensLambda() ? Function(depth + 1) : Block(depth + 1);
         continue;
@@ -270,6 +352,10 @@ class Statements {
 
   void Other(int depth) {
     const size_t begin = at_;
+    if ((Is("case") || Is("default")) && in_switch_ && !sections_.empty()) {
+      EndSection(tokens_[at_].line - 1);
+      sections_.back().first = tokens_[at_].line;
+    }
     bool value = false;   // a brace opens an initialiser, or a lambda's body
     bool called = false;  // it has brackets: a brace opens the body of a function
     while (at_ < tokens_.size() && !broken_) {
@@ -289,6 +375,7 @@ class Statements {
         continue;
       }
       value |= text == "=" || text == "return";
+      if (text == "?") AddTernary(begin);
       AddExit(begin);
       ++at_;
       if (text == ";") return;
@@ -302,6 +389,11 @@ class Statements {
   uint32_t tries_ = 0;
   bool in_switch_ = false;               // in a switch, and in no loop inside that switch
   std::vector<std::string> conditions_;  // of the arms around
+  struct Section {
+    std::string_view condition;
+    int first;  // line of the `case`; 0: none yet
+  };
+  std::vector<Section> sections_;  // of the switches around
   SourceBlocks found_;
 };
 

@@ -78,6 +78,12 @@ std::string_view TakeCondition(std::string_view* packed) {
   return {};
 }
 
+// What ends the loop: "x<1" of "dowhile(x<1)", "i=1,n" of "doi=1,n".
+std::string LoopCondition(std::string_view packed) {
+  packed.remove_prefix(2);
+  return std::string(packed.starts_with("while(") ? packed.substr(5) : packed);
+}
+
 }  // namespace
 
 std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
@@ -88,8 +94,14 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
     int first;
     uint32_t branch;
     std::string condition;
+    std::string decides = {};  // the conditions of the loop, or of this and the earlier arms
   };
   std::vector<Open> open;
+  struct Select {
+    std::string condition;
+    int first;  // of the open `case`; 0: none yet
+  };
+  std::vector<Select> selects;
   std::vector<int> functions;  // where they begin
   uint32_t branches = 0;
   int line = 0;
@@ -98,13 +110,13 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
   const auto close = [&](int last) {
     SourceBlock block{.first = open.back().first, .last = last, .branch = open.back().branch};
     block.kind = open.back().loop ? BlockKind::kLoop : BlockKind::kArm;
-    if (!open.back().loop) {
-      SetCondition(open.back().condition, &block);
-      found.conditions.resize(branches);
-      std::string& text = found.conditions[block.branch];
-      if (text.empty()) text = ConditionText(open.back().condition);
-    }
+    if (!open.back().loop) SetCondition(open.back().condition, &block);
+    AddCondition(block.first, last, open.back().decides, &found);
     found.blocks.push_back(std::move(block));
+  };
+  const auto end_case = [&](int last) {
+    Select& select = selects.back();
+    if (select.first != 0) AddCondition(select.first, last, select.condition, &found);
   };
   for (std::string_view rest = code; !rest.empty();) {
     std::string part = FortranCode(TakeUntil('\n', &rest));
@@ -128,14 +140,26 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
       if (packed.size() > 2 && std::isdigit(static_cast<unsigned char>(packed[2])) != 0) {
         return std::nullopt;  // ends at a label
       }
-      open.push_back({true, begins, 0, ""});
+      open.push_back({true, begins, 0, "", LoopCondition(packed)});
+    } else if (packed.starts_with("selectcase(") && packed.ends_with(')')) {
+      selects.push_back({packed.substr(11, packed.size() - 12), 0});
+    } else if (packed.starts_with("selecttype(") || packed.starts_with("selectrank(")) {
+      selects.push_back({"", 0});
+    } else if (!selects.empty() && (packed.starts_with("case(") || packed == "casedefault")) {
+      end_case(begins - 1);
+      selects.back().first = begins;
+    } else if (!selects.empty() && packed.starts_with("endselect")) {
+      end_case(line);
+      selects.pop_back();
     } else if (packed.starts_with("if(") && packed.ends_with(")then")) {
-      open.push_back({false, begins, branches++, packed.substr(3, packed.size() - 8)});
+      const std::string condition = packed.substr(3, packed.size() - 8);
+      open.push_back({false, begins, branches++, condition, condition});
     } else if (packed == "else" || packed.starts_with("elseif(")) {
       if (open.empty() || open.back().loop) return std::nullopt;
       close(begins - 1);
       open.back().first = begins;
       open.back().condition.clear();
+      if (packed != "else") open.back().decides += ' ' + packed.substr(6);
     } else if (packed.starts_with("enddo") || packed.starts_with("endif")) {
       if (open.empty() || open.back().loop != packed.starts_with("enddo")) return std::nullopt;
       close(line);
@@ -143,6 +167,7 @@ std::optional<SourceBlocks> BlocksByEnds(std::string_view text) {
     }
     std::string_view does = packed;
     std::string_view condition = TakeCondition(&does);
+    if (does != "then") AddCondition(begins, line, condition, &found);
     if (const std::optional<FlowKind> kind = ExitOf(does)) {
       const auto arm =
           std::find_if(open.rbegin(), open.rend(), [](const Open& o) { return !o.loop; });

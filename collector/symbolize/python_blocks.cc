@@ -116,6 +116,25 @@ std::string Targets(std::string_view code) {
   return names;
 }
 
+// The text between the first `begin` and the last `end` behind it; empty if there is none.
+std::string_view Within(std::string_view code, std::string_view begin, std::string_view end) {
+  const size_t first = code.find(begin);
+  if (first == std::string_view::npos) return {};
+  code.remove_prefix(first + begin.size());
+  const size_t last = end.empty() ? code.size() : code.rfind(end);
+  return last == std::string_view::npos ? std::string_view{} : code.substr(0, last);
+}
+
+// Adds the conditions inside a statement: "a() if b else c", "[a() for b in c if d]".
+void AddConditionsWithin(const LogicalLine& line, SourceBlocks* found) {
+  const std::string_view word = FirstWord(line.code);
+  if (word == "if" || word == "elif" || word == "while") return;
+  AddCondition(line.first, line.last, Within(line.code, " if ", " else "), found);
+  if (!line.comprehension) return;
+  const std::string_view over = Within(line.code, " for ", "");
+  AddCondition(line.first, line.last, Within(over, " in ", ""), found);
+}
+
 // Adds the statements of `line`, which may follow a colon or a semicolon, that leave a function or
 // a loop, or end the program.
 void AddExits(const LogicalLine& line, std::string_view around, std::vector<SourceFlow>* flow) {
@@ -162,6 +181,11 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
   std::vector<Open> branches;  // that an else may continue
   std::vector<Open> tries;     // that an except may continue
   std::vector<Open> arms;      // around the line
+  struct Match {
+    int indent;
+    std::string subject;
+  };
+  std::vector<Match> matches;  // around the line
   uint32_t next_branch = 0;
   uint32_t next_try = 0;
   for (size_t i = 0; i < lines->size(); ++i) {
@@ -181,12 +205,26 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
     const bool handler = word == "except" && !tries.empty() && tries.back().indent == line.indent;
     if (!continues && !handler && word != "finally") std::erase_if(tries, is_as_deep);
     if (line.comprehension) found.blocks.push_back({.first = line.first, .last = line.last});
+    AddConditionsWithin(line, &found);
+    std::erase_if(matches, [&](const Match& match) { return match.indent >= line.indent; });
+    const bool opens = code.ends_with(':');
+    if (word == "match" && opens) {
+      matches.push_back({line.indent, std::string(code.substr(5, code.size() - 6))});
+    }
+    const bool section = word == "case" && !matches.empty();
     const bool flows = word == "def" || word == "try" || handler;
-    if (!loop && !continues && !flows && word != "if") continue;
+    if (!loop && !continues && !flows && !section && word != "if") continue;
     int last = line.last;
     for (size_t j = i + 1; j < lines->size() && (*lines)[j].indent > line.indent; ++j) {
       last = (*lines)[j].last;
     }
+    if (section) {
+      const std::string guard(Within(code, " if ", ":"));
+      AddCondition(line.first, last, matches.back().subject + " " + guard, &found);
+      continue;
+    }
+    if (word == "while") AddCondition(line.first, last, Within(code, "while", ":"), &found);
+    if (word == "for") AddCondition(line.first, last, Within(code, " in ", ":"), &found);
     if (flows) {
       SourceFlow flow{.first = line.first, .last = last};
       flow.kind = handler         ? FlowKind::kHandler
@@ -209,9 +247,10 @@ std::optional<SourceBlocks> BlocksByIndentation(std::string_view text) {
       code.remove_prefix(word.size());
       const std::string_view condition = code.substr(0, code.find(':'));
       if (!continues) SetCondition(condition, &block);
-      found.conditions.resize(next_branch);
-      std::string& text = found.conditions[block.branch];
-      text += (text.empty() ? "" : " ") + ConditionText(condition);
+      // An arm is executed only if the conditions of the earlier arms do not hold.
+      std::string& all = branches.back().condition;
+      all += (all.empty() ? "" : " ") + std::string(Trim(condition));
+      AddCondition(line.first, last, all, &found);
       arms.push_back({line.indent, 0, ConditionText(condition)});
     }
     found.blocks.push_back(std::move(block));

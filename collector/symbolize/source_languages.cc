@@ -39,15 +39,20 @@ void SetCondition(std::string_view condition, SourceBlock* arm) {
   }
 }
 
-std::string ConditionText(std::string_view condition) {
-  constexpr size_t kMaxBytes = 60;
+std::string ConditionText(std::string_view condition, size_t max_bytes) {
   std::string text;
   for (const char c : Trim(condition)) {
     const bool blank = IsBlank(c) || c == '\n';
     if (!blank || !text.ends_with(' ')) text += blank ? ' ' : c;
-    if (text.size() > kMaxBytes) return text.substr(0, kMaxBytes) + "…";
+    if (text.size() > max_bytes) return text.substr(0, max_bytes) + "…";
   }
   return text;
+}
+
+void AddCondition(int first, int last, std::string_view text, SourceBlocks* found) {
+  constexpr size_t kMaxBytes = 1000;  // it is only searched for names
+  std::string condition = ConditionText(text, kMaxBytes);
+  if (!condition.empty()) found->conditions.push_back({first, last, std::move(condition)});
 }
 
 bool EndsProgram(std::string_view function) {

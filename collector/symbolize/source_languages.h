@@ -29,7 +29,11 @@ std::string_view FirstWord(std::string_view code);
 void SetCondition(std::string_view condition, SourceBlock* arm);
 
 // A condition as SourceFlow has it: on one line, and not too long.
-std::string ConditionText(std::string_view condition);
+inline constexpr size_t kMaxConditionBytes = 60;
+std::string ConditionText(std::string_view condition, size_t max_bytes = kMaxConditionBytes);
+
+// Adds a condition, unless its text is empty.
+void AddCondition(int first, int last, std::string_view text, SourceBlocks* found);
 
 // Whether a call of that name ends the program.
 bool EndsProgram(std::string_view function);

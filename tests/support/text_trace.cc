@@ -151,7 +151,10 @@ class Parser {
       const size_t colon = std::min(text.find(':'), text.size());
       const int line = static_cast<int>(Number(text.substr(0, colon)));
       source->flow.push_back({.kind = kind, .first = line, .last = line});
-      if (colon < text.size()) source->flow.back().condition = text.substr(colon + 1);
+      if (colon < text.size()) {
+        source->flow.back().condition = text.substr(colon + 1);
+        source->conditions.push_back({line, line, text.substr(colon + 1)});
+      }
       return;
     }
     for (const std::string& lines : Split(text, ',')) {
@@ -180,9 +183,9 @@ class Parser {
         throw Failure{fmt::format("no block '{}'", words[i])};
       }
       std::string ranges = words[i].substr(equals + 1);
-      if (const size_t colon = ranges.find(':'); !loop && colon != std::string::npos) {
-        source.conditions.resize(branch + 1);
-        source.conditions[branch] = ranges.substr(colon + 1);
+      std::string condition;
+      if (const size_t colon = ranges.find(':'); colon != std::string::npos) {
+        condition = ranges.substr(colon + 1);
         ranges.erase(colon);
       }
       for (const std::string& lines : Split(ranges, ',')) {
@@ -191,6 +194,7 @@ class Parser {
                                  .first = first,
                                  .last = last,
                                  .branch = branch});
+        if (!condition.empty()) source.conditions.push_back({first, last, condition});
       }
       ++branch;
     }
@@ -448,9 +452,12 @@ class Parser {
       Variable& variable = variables.emplace_back();
       variable.name = words[at].substr(0, equal);
       std::string text = words[at].substr(equal + 1);
-      variable.unsettled = text.ends_with('?');
-      if (variable.unsettled) text.pop_back();
-      if (text == "None") {
+      variable.outlives = text.ends_with('!');
+      variable.if_named = variable.outlives || text.ends_with('?');
+      if (variable.if_named) text.pop_back();
+      if (const auto kind = Named<Kind>(kVariableNames, text)) {
+        variable.kind = *kind;  // "lost", "computed"
+      } else if (text == "None") {
         variable.kind = Kind::kNone;
       } else if (text == "True" || text == "False") {
         variable.kind = Kind::kBool;

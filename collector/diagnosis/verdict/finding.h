@@ -117,8 +117,23 @@ struct ComparedValue {
   bool repeated = false;  // a rank has passed several values with this name
   Before before = Before::kNone;
   bool decides = false;       // a variable that a condition between the ranks' lines names
-  bool unsettled = false;     // Variable::unsettled
+  bool if_named = false;      // Variable::if_named
+  bool is_rank = false;       // it is the rank's number
   std::vector<Group> groups;  // at least two; the culprits' first
+};
+
+// What the condition that separates the ranks names, if no value of it can be compared.
+struct UnshownValue {
+  enum class Reason : uint8_t {
+    kGone,       // the ranks have left the function of the condition
+    kOptimized,  // optimized out on the ranks
+    kCalls,      // it is the result of a function
+  };
+  Reason reason = Reason::kGone;
+  std::string name = {};            // as the condition has it: "skip", "ctx->n", "done()"
+  std::vector<int32_t> ranks = {};  // increasing; kCalls: empty
+  SourceFrame frame = {};           // of the condition
+  std::vector<ComparedValue::Group> groups = {};  // values of other ranks; the culprits' first
 };
 
 // A line of a log on which a finding rests.
@@ -157,6 +172,7 @@ struct Finding {
   // Values that differ between the finding's ranks: those of rollcall_value(), then variables, each
   // beginning with those that separate the culprits from the others.
   std::vector<ComparedValue> values;
+  std::optional<UnshownValue> unshown;  // only if no value of the condition is in `values`
   std::string why;
   std::string fix;                 // empty: the kind's own
   std::vector<std::string> notes;  // what lowers certainty, near misses, counts of consequences

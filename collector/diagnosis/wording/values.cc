@@ -12,13 +12,28 @@
 #include <vector>
 
 #include "collector/matching/user_code.h"
+#include "collector/model/condition_names.h"
 #include "collector/model/rank_set.h"
-#include "collector/model/words.h"
 
 namespace rollcall {
 namespace {
 
 constexpr size_t kMaxGroups = 4;  // in a text; JSON has all
+
+// Whether ranks of such a finding have executed different lines because of a condition.
+bool PartsAtABranch(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::kRankConditionalCollective:
+    case VerdictKind::kUnevenIterations:
+    case VerdictKind::kCollectiveMismatch:
+    case VerdictKind::kUnbalancedCollectives:
+    case VerdictKind::kOrderInversion:
+    case VerdictKind::kFinalizedEarly:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // A value that is different on every rank says nothing about the branch: a rank number, a host, an
 // address, a local sum.
@@ -94,14 +109,16 @@ class Comparison {
 
   // Compares the variables of the frames that all ranks reached by the same path; those of the
   // innermost frame come first. The values are those that the variables have now. They explain
-  // nothing if a culprit has made further calls since the ranks parted.
-  std::vector<ComparedValue> Variables() const {
+  // nothing if a culprit may have begun another round since the ranks parted. Sets `unshown` if
+  // nothing that the condition names differs.
+  std::vector<ComparedValue> Variables(std::optional<UnshownValue>* unshown) const {
     Read read;
     for (const auto& [rank, process] : processes_) {
       if (!process->variables.empty()) read.emplace_back(rank, process);
     }
     std::vector<ComparedValue> found;
-    if (!HasBothSides(read) || CulpritsWentFurther(read)) return found;
+    if (!HasBothSides(read)) return found;
+    const bool further = CulpritsWentFurther(read);
     const std::vector<VariablesOfFrame>& first = read.front().second->variables;
     bool together = true;  // they make their next call from the same line
     for (size_t depth = 0; depth < first.size() && together; ++depth) {
@@ -110,18 +127,27 @@ class Comparison {
         if (frames.size() <= depth || !SameFunction(frames[depth].frame, first[depth].frame)) {
           return InOrder(std::move(found));
         }
-        together &= frames[depth].frame.line == first[depth].frame.line;
+        together &= LineAt({rank, process}, depth) == LineAt(read.front(), depth);
       }
-      const std::string conditions = together ? "" : ConditionsBetween(read, depth);
+      if (further && MayBeOfAnotherRound(read, depth)) return {};
+      const Parting parting = together ? Parting{} : PartingAt(read, depth);
+      const std::vector<std::string>& named = parting.names.variables;
       std::vector<ComparedValue> of_frame;
       for (const Variable& variable : first[depth].variables) {
         CompareVariable(read, depth, variable.name, &of_frame);
       }
       for (ComparedValue& value : of_frame) {
-        value.decides = AnyWord(conditions, value.name, [](size_t) { return true; });
+        value.decides = std::ranges::find(named, value.name) != named.end();
       }
-      std::erase_if(of_frame,
-                    [](const ComparedValue& value) { return value.unsettled && !value.decides; });
+      const bool explained = std::ranges::any_of(
+          of_frame, [](const ComparedValue& value) { return value.decides && !value.is_rank; });
+      std::erase_if(of_frame, [&](const ComparedValue& value) {
+        return (value.if_named && !value.decides) ||
+               (value.is_rank && (!value.decides || explained));
+      });
+      if (!together && std::ranges::none_of(of_frame, &ComparedValue::decides)) {
+        *unshown = Unshown(read, depth, parting);
+      }
       // An argument differs in the caller, too.
       std::erase_if(found, [&](const ComparedValue& outer) {
         return std::ranges::any_of(of_frame, [&](const ComparedValue& inner) {
@@ -150,7 +176,7 @@ class Comparison {
 
   std::vector<ComparedValue> InOrder(std::vector<ComparedValue> values) const {
     std::ranges::stable_sort(values, {}, [this](const ComparedValue& value) {
-      return std::tuple(!value.decides, DiffersByNature(value),
+      return std::tuple(!value.decides, value.is_rank || DiffersByNature(value),
                         !Separates(value, finding_.culprits),
                         value.before == ComparedValue::Before::kUnknown);
     });
@@ -189,33 +215,186 @@ class Comparison {
     return false;
   }
 
-  // The conditions of the branches of which not all ranks are in the same arm, and those of exits
-  // from the function in which the ranks part.
-  std::string ConditionsBetween(const Read& read, size_t depth) const {
-    const auto line_of = [&](const auto& rank) { return rank.second->variables[depth].frame.line; };
-    std::string text;
-    for (const SourceBlocks& source : analysis_.trace.sources) {
-      if (source.file != read.front().second->variables[depth].frame.file) continue;
-      const auto all_in = [&](const auto& lines) {
-        return std::ranges::all_of(read,
-                                   [&](const auto& rank) { return lines.Holds(line_of(rank)); });
-      };
-      const auto any_in = [&](const auto& lines) {
-        return std::ranges::any_of(read,
-                                   [&](const auto& rank) { return lines.Holds(line_of(rank)); });
-      };
-      for (const SourceBlock& block : source.blocks) {
-        const bool parts = block.kind == SourceBlock::Kind::kArm && any_in(block) && !all_in(block);
-        if (parts && block.branch < source.conditions.size()) {
-          text += source.conditions[block.branch] + ' ';
-        }
-      }
-      const SourceFlow* function = FunctionAround(source.flow, line_of(read.front()));
-      for (const SourceFlow& exit : source.flow) {
-        if (function != nullptr && function->Holds(exit.first)) text += exit.condition + ' ';
+  // What the conditions name that separate the ranks, whose frames have the same function.
+  struct Parting {
+    ConditionNames names;
+    SourceFrame frame;  // of the function
+  };
+
+  // The line of the rank's function where it parted from the others, as the finding shows it; or,
+  // if that is in another function, where it is.
+  int LineAt(const std::pair<int32_t, const Process*>& rank, size_t depth) const {
+    const SourceFrame& frame = rank.second->variables[depth].frame;
+    for (const Site& site : finding_.sites) {
+      if (std::ranges::binary_search(site.ranks, rank.first) && site.frame.line != 0 &&
+          SameFunction(site.frame, frame)) {
+        return site.frame.line;
       }
     }
-    return text;
+    return frame.line;
+  }
+
+  const SourceBlocks* SourceOf(const SourceFrame& frame) const {
+    const auto& sources = analysis_.trace.sources;
+    const auto found = std::ranges::find(sources, frame.file, &SourceBlocks::file);
+    return found == sources.end() ? nullptr : &*found;
+  }
+
+  // The conditions of the lines that some of the ranks execute, and those of the ways out of the
+  // function that some of the ranks may have taken.
+  Parting PartingAt(const Read& read, size_t depth) const {
+    const SourceFrame& frame = read.front().second->variables[depth].frame;
+    std::vector<int> lines;
+    for (const auto& rank : read) lines.push_back(LineAt(rank, depth));
+    return PartingOf(frame, lines, std::ranges::min(lines), std::ranges::max(lines));
+  }
+
+  // `lines` are where the ranks are. The ranks may have taken a way out between `first` and `last`.
+  Parting PartingOf(const SourceFrame& frame, const std::vector<int>& lines, int first,
+                    int last) const {
+    Parting parting{.names = {}, .frame = frame};
+    const SourceBlocks* source = SourceOf(frame);
+    if (source == nullptr) return parting;
+    const auto holds_any = [&](const auto& block) {
+      return std::ranges::any_of(lines, [&](int line) { return block.Holds(line); });
+    };
+    const auto holds_all = [&](const auto& block) {
+      return std::ranges::all_of(lines, [&](int line) { return block.Holds(line); });
+    };
+    const auto add = [&](const SourceCondition& condition) {
+      AddConditionNames(condition.text, IsFortran(frame.file), &parting.names);
+    };
+    const SourceFlow* function = FunctionAround(source->flow, lines.front());
+    for (const SourceCondition& condition : source->conditions) {
+      if (FunctionAround(source->flow, condition.first) != function) continue;
+      if (holds_any(condition) && !holds_all(condition)) add(condition);
+    }
+    for (const SourceFlow& exit : source->flow) {
+      if (exit.kind <= SourceFlow::Kind::kHandler) continue;
+      if (FunctionAround(source->flow, exit.first) != function) continue;
+      const bool again = std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
+        return block.kind == SourceBlock::Kind::kLoop && block.Holds(exit.first) &&
+               holds_any(block);
+      });
+      if (!again && (exit.first < first || exit.first > last)) continue;
+      for (const SourceCondition& condition : source->conditions) {
+        if (condition.Holds(exit.first) && !holds_all(condition) &&
+            FunctionAround(source->flow, condition.first) == function) {
+          add(condition);
+        }
+      }
+    }
+    return parting;
+  }
+
+  // The first thing that the condition names and that has no value on some of the ranks. If no
+  // condition separates the ranks at `depth`, one of a function that some of them have left may.
+  std::optional<UnshownValue> Unshown(const Read& read, size_t depth,
+                                      const Parting& parting) const {
+    for (const std::string& name : parting.names.variables) {
+      if (auto value = Lost(read, depth, name)) return value;
+    }
+    if (!parting.names.calls.empty()) {
+      return UnshownValue{.reason = UnshownValue::Reason::kCalls,
+                          .name = parting.names.calls.front(),
+                          .frame = parting.frame};
+    }
+    return parting.names.variables.empty() ? Gone(read, depth) : std::nullopt;
+  }
+
+  // The variable if it has no value on some of the ranks; else nothing.
+  std::optional<UnshownValue> Lost(const Read& read, size_t depth, const std::string& name) const {
+    UnshownValue unshown{.reason = UnshownValue::Reason::kOptimized,
+                         .name = name,
+                         .frame = read.front().second->variables[depth].frame};
+    Grouping groups;
+    for (const auto& [rank, process] : read) {
+      const VariablesOfFrame& frame = process->variables[depth];
+      const auto variable = std::ranges::find(frame.variables, name, &Variable::name);
+      if (variable == frame.variables.end()) return std::nullopt;
+      if (variable->kind == Variable::Kind::kComputed) {
+        unshown.reason = UnshownValue::Reason::kCalls;
+        return unshown;
+      }
+      if (variable->HasValue()) {
+        groups.Add(rank, variable->Text(frame.frame.language), "", frame.frame);
+      } else {
+        unshown.ranks.push_back(rank);
+      }
+    }
+    if (unshown.ranks.empty()) return std::nullopt;
+    unshown.groups = groups.Take(finding_.culprits);
+    return unshown;
+  }
+
+  // At `depth` the ranks are at different lines, and no condition there separates them. Those at
+  // the later line have then left the functions in which those at the earlier line are. If a loop
+  // repeats both lines, either may have.
+  std::optional<UnshownValue> Gone(const Read& read, size_t depth) const {
+    const SourceBlocks* source = SourceOf(read.front().second->variables[depth].frame);
+    if (source == nullptr) return std::nullopt;
+    int first = INT32_MAX;
+    for (const auto& rank : read) first = std::min(first, LineAt(rank, depth));
+    const bool repeats = std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
+      return block.kind == SourceBlock::Kind::kLoop &&
+             std::ranges::all_of(
+                 read, [&](const auto& rank) { return block.Holds(LineAt(rank, depth)); });
+    });
+    if (!repeats) {
+      return GoneOf(read, depth, [&](const auto& rank) { return LineAt(rank, depth) != first; });
+    }
+    auto gone = GoneOf(read, depth, [&](const auto& rank) { return IsCulprit(rank.first); });
+    if (gone) return gone;
+    return GoneOf(read, depth, [&](const auto& rank) { return !IsCulprit(rank.first); });
+  }
+
+  // The same, if the ranks of which `has_left` holds have left the functions of the others.
+  template <typename HasLeft>
+  std::optional<UnshownValue> GoneOf(const Read& read, size_t depth, HasLeft has_left) const {
+    const Process* inside = nullptr;
+    std::vector<int32_t> left;
+    for (const auto& rank : read) {
+      if (has_left(rank)) {
+        left.push_back(rank.first);
+      } else if (inside == nullptr) {
+        inside = rank.second;
+      }
+    }
+    if (inside == nullptr || left.empty()) return std::nullopt;
+    for (size_t inner = depth + 1; inner < inside->variables.size(); ++inner) {
+      const VariablesOfFrame& of_frame = inside->variables[inner];
+      // A way out is before the line in which the rank waits, or in a loop around it.
+      const Parting parting =
+          PartingOf(of_frame.frame, {of_frame.frame.line, 0}, 0, of_frame.frame.line);
+      for (const std::string& name : parting.names.variables) {
+        const auto variable = std::ranges::find(of_frame.variables, name, &Variable::name);
+        if (variable == of_frame.variables.end() || variable->outlives) continue;
+        UnshownValue unshown{.reason = UnshownValue::Reason::kGone,
+                             .name = name,
+                             .ranks = left,
+                             .frame = of_frame.frame};
+        Grouping groups;
+        for (const auto& [rank, process] : read) {
+          if (std::ranges::binary_search(left, rank) || process->variables.size() <= inner)
+            continue;
+          const VariablesOfFrame& other = process->variables[inner];
+          const auto value = std::ranges::find(other.variables, name, &Variable::name);
+          if (!SameFunction(other.frame, of_frame.frame) || value == other.variables.end() ||
+              !value->HasValue()) {
+            continue;
+          }
+          groups.Add(rank, value->Text(other.frame.language), "", other.frame);
+        }
+        unshown.groups = groups.Take(finding_.culprits);
+        return unshown;
+      }
+      if (!parting.names.calls.empty()) {
+        return UnshownValue{.reason = UnshownValue::Reason::kCalls,
+                            .name = parting.names.calls.front(),
+                            .frame = of_frame.frame};
+      }
+    }
+    return std::nullopt;
   }
 
   static bool SameGroups(const ComparedValue& a, const ComparedValue& b) {
@@ -238,30 +417,94 @@ class Comparison {
     });
   }
 
-  // Appends the variable if all ranks have it, it differs, and it is not the rank's number.
+  // Of culprits that have made further calls: whether a loop may have led them back to where the
+  // other ranks are.
+  bool MayBeOfAnotherRound(const Read& read, size_t depth) const {
+    const SourceBlocks* source = SourceOf(read.front().second->variables[depth].frame);
+    if (source == nullptr) return true;
+    return std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
+      if (block.kind != SourceBlock::Kind::kLoop) return false;
+      const auto holds = [&](const auto& rank) {
+        return block.Holds(rank.second->variables[depth].frame.line);
+      };
+      const auto culprit_in = [&](const auto& rank) {
+        return IsCulprit(rank.first) && holds(rank);
+      };
+      const auto other_in = [&](const auto& rank) { return !IsCulprit(rank.first) && holds(rank); };
+      return std::ranges::any_of(read, culprit_in) && std::ranges::any_of(read, other_in);
+    });
+  }
+
+  // Appends the variable if all ranks have a value of it, and it differs.
   void CompareVariable(const Read& read, size_t depth, const std::string& name,
                        std::vector<ComparedValue>* found) const {
     Grouping groups;
     bool is_rank = true;
-    bool unsettled = false;
+    bool if_named = false;
     for (const auto& [rank, process] : read) {
       const VariablesOfFrame& frame = process->variables[depth];
       const auto variable = std::ranges::find(frame.variables, name, &Variable::name);
-      if (variable == frame.variables.end()) return;
+      if (variable == frame.variables.end() || !variable->HasValue()) return;
       is_rank &= variable->kind == Variable::Kind::kInteger &&
                  static_cast<int64_t>(variable->bits) == rank;
-      unsettled |= variable->unsettled;
+      if_named |= variable->if_named;
       groups.Add(rank, variable->Text(frame.frame.language), "", frame.frame);
     }
-    ComparedValue value{
-        .name = name, .unsettled = unsettled, .groups = groups.Take(finding_.culprits)};
-    if (!is_rank && value.groups.size() > 1) found->push_back(std::move(value));
+    ComparedValue value{.name = name,
+                        .if_named = if_named,
+                        .is_rank = is_rank,
+                        .groups = groups.Take(finding_.culprits)};
+    if (value.groups.size() > 1) found->push_back(std::move(value));
   }
 
   const Analysis& analysis_;
   const Finding& finding_;
   std::vector<std::pair<int32_t, const Process*>> processes_;  // by increasing rank
 };
+
+using PlaceFunction = std::string (*)(const SourceFrame&);
+std::string PlaceOfVariable(const SourceFrame& frame) { return "in " + FunctionText(frame); }
+std::string PlaceOfRecorded(const SourceFrame& frame) { return PlaceText(frame); }
+
+// "1 on rank 0 and 2 on ranks 1,2"; each with its place unless `place_of` is null.
+std::string GroupsText(const std::vector<ComparedValue::Group>& groups, PlaceFunction place_of) {
+  std::string text;
+  const size_t shown = std::min(groups.size(), kMaxGroups);
+  for (size_t i = 0; i < shown; ++i) {
+    const ComparedValue::Group& group = groups[i];
+    const bool last = i + 1 == groups.size();
+    text += fmt::format("{}{} on {}", i == 0 ? "" : (last ? " and " : ", "), group.text,
+                        RanksPhrase(group.ranks));
+    if (place_of != nullptr) text += fmt::format(" ({})", place_of(group.frame));
+  }
+  if (groups.size() > shown) {
+    size_t ranks = 0;
+    for (size_t i = shown; i < groups.size(); ++i) ranks += groups[i].ranks.size();
+    text += fmt::format(", and {} on {}", CountText(groups.size() - shown, "other value"),
+                        CountText(ranks, "rank"));
+  }
+  return text;
+}
+
+std::string UnshownText(const UnshownValue& unshown) {
+  using Reason = UnshownValue::Reason;
+  const std::string place = PlaceOfVariable(unshown.frame);
+  const bool python = unshown.frame.language == Language::kPython;
+  const std::string record = python                          ? "rollcall.value"
+                             : IsFortran(unshown.frame.file) ? "call rollcall_value"
+                                                             : "rollcall_value";
+  if (unshown.reason == Reason::kCalls) {
+    return fmt::format("the condition {} {} {}; pass the result to {}() before the branch", place,
+                       unshown.name.ends_with(')') ? "calls" : "computes", unshown.name, record);
+  }
+  std::vector<ComparedValue::Group> groups = unshown.groups;
+  groups.push_back(
+      {.text = unshown.reason == Reason::kGone ? "gone with its frame" : "optimized out",
+       .ranks = unshown.ranks,
+       .frame = {}});
+  return fmt::format("{} is {} ({}); put {}(\"{}\", {}) before the branch", unshown.name,
+                     GroupsText(groups, nullptr), place, record, unshown.name, unshown.name);
+}
 
 }  // namespace
 
@@ -271,39 +514,24 @@ void AddValues(const Analysis& analysis, Finding* finding) {
   finding->values = comparison.Recorded();
   // A program usually records a variable by its name.
   const size_t recorded = finding->values.size();
-  for (ComparedValue& variable : comparison.Variables()) {
+  for (ComparedValue& variable : comparison.Variables(&finding->unshown)) {
     const auto end = finding->values.begin() + static_cast<ptrdiff_t>(recorded);
     const bool known =
         std::ranges::find(finding->values.begin(), end, variable.name, &ComparedValue::name) != end;
     if (!known) finding->values.push_back(std::move(variable));
   }
+  // What the program has recorded may be the value itself.
+  if (recorded != 0 || !PartsAtABranch(finding->kind)) finding->unshown.reset();
 }
 
 std::string ValueText(const ComparedValue& value) {
-  const auto place_of = [&value](const ComparedValue::Group& group) {
-    if (value.number == 0) return "in " + FunctionText(group.frame);
-    return PlaceText(group.frame);
-  };
-  const std::string place = place_of(value.groups.front());
+  const PlaceFunction place_of = value.number == 0 ? PlaceOfVariable : PlaceOfRecorded;
+  const std::string place = place_of(value.groups.front().frame);
   const bool one_place = std::ranges::all_of(
-      value.groups, [&](const auto& group) { return place_of(group) == place; });
+      value.groups, [&](const auto& group) { return place_of(group.frame) == place; });
   std::string text = value.name;
   if (value.repeated) text += fmt::format(" #{}", value.number);
-  text += " is ";
-  const size_t shown = std::min(value.groups.size(), kMaxGroups);
-  for (size_t i = 0; i < shown; ++i) {
-    const ComparedValue::Group& group = value.groups[i];
-    const bool last = i + 1 == value.groups.size();
-    text += fmt::format("{}{} on {}", i == 0 ? "" : (last ? " and " : ", "), group.text,
-                        RanksPhrase(group.ranks));
-    if (!one_place) text += fmt::format(" ({})", place_of(group));
-  }
-  if (value.groups.size() > shown) {
-    size_t ranks = 0;
-    for (size_t i = shown; i < value.groups.size(); ++i) ranks += value.groups[i].ranks.size();
-    text += fmt::format(", and {} on {}", CountText(value.groups.size() - shown, "other value"),
-                        CountText(ranks, "rank"));
-  }
+  text += " is " + GroupsText(value.groups, one_place ? nullptr : place_of);
   std::string remarks = one_place ? place : "";
   const auto remark = [&](std::string words) {
     remarks += (remarks.empty() ? "" : "; ") + std::move(words);
@@ -314,6 +542,13 @@ std::string ValueText(const ComparedValue& value) {
     remark("earlier ones may differ, too");
   }
   return remarks.empty() ? text : fmt::format("{} ({})", text, remarks);
+}
+
+std::vector<std::string> ValueTexts(const Finding& finding) {
+  std::vector<std::string> texts;
+  for (const ComparedValue& value : finding.values) texts.push_back(ValueText(value));
+  if (finding.unshown) texts.push_back(UnshownText(*finding.unshown));
+  return texts;
 }
 
 }  // namespace rollcall

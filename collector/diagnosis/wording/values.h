@@ -5,14 +5,16 @@
 #define ROLLCALL_COLLECTOR_DIAGNOSIS_WORDING_VALUES_H_
 
 #include <string>
+#include <vector>
 
 #include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/verdict/finding.h"
 
 namespace rollcall {
 
-// Fills `values` of the finding. The n-th values with one name are compared, for the smallest n
-// that is on record on all ranks that have passed values with this name, and that differs. Example:
+// Fills `values` and `unshown` of the finding. The n-th values with one name are compared, for the
+// smallest n that is on record on all ranks that have passed values with this name, and that
+// differs. Example:
 //
 //   rank 0   batches 10  batches 12
 //   rank 1   batches 10  batches 11  batches 9       the second values differ
@@ -23,6 +25,11 @@ void AddValues(const Analysis& analysis, Finding* finding);
 // "batches #2 is 11 on rank 1 and 12 on rank 0 (train.py:20; #1 is equal)",
 // "skip is True on rank 0 and False on rank 1 (in exchange())"
 std::string ValueText(const ComparedValue& value);
+
+// The texts of the values, then that of `unshown`: "skip is False on rank 1
+// and gone with its frame on rank 0 (in exchange()); put rollcall.value("skip", skip) before the
+// branch"
+std::vector<std::string> ValueTexts(const Finding& finding);
 
 }  // namespace rollcall
 

@@ -57,6 +57,136 @@ std::string Flow(std::string_view text, SourceSyntax syntax) {
   return flow;
 }
 
+// The conditions as "2-4 (n > 2), 5-5 (done)", in the order of their lines.
+std::string Conditions(std::string_view text, SourceSyntax syntax) {
+  auto source = FindSourceBlocks(text, syntax);
+  if (!source) return "not understood";
+  std::stable_sort(source->conditions.begin(), source->conditions.end(),
+                   [](const SourceCondition& a, const SourceCondition& b) {
+                     return std::pair(a.first, -a.last) < std::pair(b.first, -b.last);
+                   });
+  std::string conditions;
+  for (const SourceCondition& one : source->conditions) {
+    if (!conditions.empty()) conditions += ", ";
+    conditions += fmt::format("{}-{} ({})", one.first, one.last, one.text);
+  }
+  return conditions;
+}
+
+TEST(SourceBlocks, FindsConditionsInC) {
+  EXPECT_EQ(Conditions("void f() {\n"
+                       "  for (int i = (0); i < n[1]; ++i) {\n"
+                       "    while (!done) step();\n"
+                       "  }\n"
+                       "  for (auto& [key, x] : std::views::all(parts)) x.go();\n"
+                       "  do a();\n"
+                       "  while (more());\n"
+                       "  if (first && b == 2) c();\n"
+                       "  else if (second) d();\n"
+                       "  else {\n"
+                       "    e();\n"
+                       "  }\n"
+                       "  for (;;) return;\n"
+                       "}\n",
+                       SourceSyntax::kBraces),
+            "2-4 (i < n[1]), 3-3 (!done), 5-5 (std::views::all(parts)), 6-7 (more()), "
+            "8-8 (first && b == 2), 9-12 (first && b == 2), 9-9 (second), 10-12 (second)");
+}
+
+TEST(SourceBlocks, FindsConditionsOfExpressionsInC) {
+  EXPECT_EQ(Conditions("int f() {\n"
+                       "  skip ? 0 : MPI_Barrier(c);\n"
+                       "  int n = a <= b ? g(1,\n"
+                       "                    2)\n"
+                       "                 : 3;\n"
+                       "  h(x, y == 1 ? p() : q());\n"
+                       "  return z ? MPI_Barrier(c) : 0;\n"
+                       "}\n",
+                       SourceSyntax::kBraces),
+            "2-2 (skip), 3-5 (a <= b), 6-6 (y == 1), 7-7 (z)");
+}
+
+TEST(SourceBlocks, FindsConditionsOfCasesInC) {
+  EXPECT_EQ(Conditions("void f() {\n"
+                       "  switch (mode) {\n"
+                       "    case FAST:\n"
+                       "    case SLOW: {\n"
+                       "      a();\n"
+                       "      break;\n"
+                       "    }\n"
+                       "    case OTHER:\n"
+                       "      switch (inner()) {\n"
+                       "        case 1: b();\n"
+                       "      }\n"
+                       "    default:\n"
+                       "      for (x : y) { case_of(); }\n"
+                       "  }\n"
+                       "  auto lambda = [] { switch (z) { default: c(); } };\n"
+                       "}\n",
+                       SourceSyntax::kBraces),
+            "3-3 (mode), 4-7 (mode), 8-11 (mode), 10-11 (inner()), 12-14 (mode), 13-13 (y), "
+            "15-15 (z)");
+}
+
+TEST(SourceBlocks, FindsConditionsInPython) {
+  EXPECT_EQ(Conditions("def f(files):\n"
+                       "    while not self.done:\n"
+                       "        a()\n"
+                       "    for x, y in zip(files,\n"
+                       "                    names):\n"
+                       "        b()\n"
+                       "    if c: d()\n"
+                       "    elif e is None:\n"
+                       "        g()\n"
+                       "    else:\n"
+                       "        h()\n"
+                       "    comm.Barrier() if i else None\n"
+                       "    k = [comm.bcast(l) for l in m]\n"
+                       "    match n.mode:\n"
+                       "        case 1:\n"
+                       "            o()\n"
+                       "        case p if q:\n"
+                       "            r()\n"
+                       "    match = case\n",
+                       SourceSyntax::kPython),
+            "2-3 (not self.done), 4-6 (zip(files, names)), 7-7 (c), 8-9 (c e is None), "
+            "10-11 (c e is None), 12-12 (i), 13-13 (m]), 15-16 (n.mode), 17-18 (n.mode q)");
+}
+
+TEST(SourceBlocks, FindsConditionsInFortran) {
+  EXPECT_EQ(Conditions("subroutine f\n"
+                       "  do while (x < 1)\n"
+                       "    call a\n"
+                       "  end do\n"
+                       "  do i = 1, n\n"
+                       "    if (skip) call b\n"
+                       "  end do\n"
+                       "  if (c) then\n"
+                       "    call d\n"
+                       "  else if (e) then\n"
+                       "    call g\n"
+                       "  else\n"
+                       "    call h\n"
+                       "  end if\n"
+                       "  select case (mode)\n"
+                       "  case (1)\n"
+                       "    call k\n"
+                       "  case default\n"
+                       "    call l\n"
+                       "  end select\n"
+                       "  if (done) return\n"
+                       "end subroutine\n",
+                       SourceSyntax::kFortran),
+            "2-4 ((x<1)), 5-7 (i=1,n), 6-6 (skip), 8-9 (c), 10-11 (c (e)then), 12-14 (c (e)then), "
+            "16-17 (mode), 18-20 (mode), 21-21 (done)");
+}
+
+TEST(SourceBlocks, CutsLongConditions) {
+  const std::string name(2000, 'n');
+  EXPECT_EQ(Conditions("void f() { if (a && " + name + ") b(); }", SourceSyntax::kBraces),
+            "1-1 (a && " + std::string(995, 'n') + "…)");
+}
+
 TEST(SourceBlocks, FindsExitsInC) {
   EXPECT_EQ(Flow("static int f(int n) {\n"
                  "  if (n == 0) return 0;\n"
