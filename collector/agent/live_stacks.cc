@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -117,7 +119,13 @@ std::vector<VariablesOfFrame> TakeVariables(pid_t pid, uint64_t start_ticks, pid
   if (stacks.threads.empty()) return frames;
   const LiveThread& thread = stacks.threads.front();
   if (thread.python.frames.empty()) {
-    return ReadNativeVariables(ProcessMemory(pid), thread, symbolizer, &IsUserLine);
+    const ProcessMemory memory(pid);
+    ProcessImage image;
+    if (image.Load(proc, pid, &memory) != 0) return frames;
+    std::error_code none;
+    const auto program =
+        std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", none);
+    return ReadNativeVariables(image, program.string(), thread, symbolizer, &IsUserLine);
   }
   for (LiveFrame& frame : LiveFrames(thread, symbolizer)) {  // innermost first
     if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;

@@ -2,8 +2,10 @@
 #include "collector/live/native_variables.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,7 +13,9 @@
 
 #include "collector/base/result.h"
 #include "collector/base/text.h"
+#include "collector/live/condition_reader.h"
 #include "collector/live/unwinder.h"
+#include "collector/model/condition_names.h"
 #include "collector/model/words.h"
 #include "collector/symbolize/source_excerpt.h"
 
@@ -22,22 +26,30 @@ namespace {
 struct FrameState {
   const FrameRegisters& registers;
   uint64_t call_frame;  // the stack pointer before the call of the function; 0: unknown
+  uint64_t bias;        // runtime address - ELF address; 0: unknown, or none
+  bool program;         // the code is the program's own, not that of a library
 
-  // Nothing if it is unknown. FrameRegisters does not distinguish an unknown register from one that
-  // is 0.
-  std::optional<uint64_t> Register(int number) const {
-    uint64_t value = 0;
-    if (number == DwarfVariable::kCallFrame) {
-      value = call_frame;
-    } else if (number == FrameRegisters::kStackPointer) {
-      value = registers.stack_pointer;
-    } else {
-      constexpr auto kPreserved = FrameRegisters::kPreserved;
-      const auto at = std::ranges::find(kPreserved, static_cast<unsigned>(number));
-      if (at == kPreserved.end()) return {};
-      value = registers.preserved[static_cast<size_t>(at - kPreserved.begin())];
+  // Nothing if it is unknown.
+  std::optional<uint64_t> Base(const DwarfVariable& variable) const {
+    if (variable.base == DwarfVariable::kModule) {
+      // A variable of a library is not the one in use if the program has one with the same name.
+      if (variable.exported && !program) return std::nullopt;
+      return bias;
     }
-    return value == 0 ? std::nullopt : std::optional(value);
+    return Register(variable.base);
+  }
+
+  std::optional<uint64_t> Register(int number) const {
+    const auto known = [](uint64_t value) {
+      return value == 0 ? std::nullopt : std::optional(value);
+    };
+    if (number == DwarfVariable::kCallFrame) return known(call_frame);
+    if (number == FrameRegisters::kStackPointer) return known(registers.stack_pointer);
+    constexpr auto kPreserved = FrameRegisters::kPreserved;
+    const auto at = std::ranges::find(kPreserved, static_cast<unsigned>(number));
+    if (at == kPreserved.end()) return std::nullopt;
+    const auto index = static_cast<size_t>(at - kPreserved.begin());
+    return registers.known[index] ? std::optional(registers.preserved[index]) : std::nullopt;
   }
 };
 
@@ -69,8 +81,7 @@ bool IsUnsettled(const DwarfVariable& variable, const SourceFrame& frame, Source
   // A call may take several lines. The debug information names one of them.
   constexpr int kBefore = 2;
   constexpr int kAfter = 3;
-  const std::string_view suffix = std::string_view(frame.file).substr(frame.file.rfind('.') + 1);
-  const bool fortran = suffix.starts_with('f') || suffix.starts_with('F');
+  const bool fortran = IsFortran(frame.file);
   for (int line = frame.line - kBefore; line <= frame.line + kAfter; ++line) {
     if (MayWrite(lines->Line(frame.file, line), variable.name, fortran)) return true;
   }
@@ -80,47 +91,101 @@ bool IsUnsettled(const DwarfVariable& variable, const SourceFrame& frame, Source
 
 std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariable& variable,
                                  const FrameState& frame) {
-  const std::optional<uint64_t> base = frame.Register(variable.base);
-  if (!base) return {};
+  using Type = DwarfVariable::Type;
   uint64_t bits = 0;
+  if (!variable.computed.empty()) {
+    const DwarfState state{[&](int number) { return frame.Register(number); },
+                           [&](uint64_t address, uint32_t bytes) -> std::optional<uint64_t> {
+                             uint64_t word = 0;
+                             if (memory.Read(address, &word, bytes) != bytes) return {};
+                             return word;
+                           }};
+    const std::optional<uint64_t> computed = EvaluateDwarf(variable.computed, state);
+    if (computed) std::memcpy(&bits, &*computed, variable.bytes);
+    return computed ? std::optional(bits) : std::nullopt;
+  }
+  const std::optional<uint64_t> base =
+      variable.type == Type::kLost ? std::nullopt : frame.Base(variable);
+  if (!base) return {};
   if (variable.in_register) {
     std::memcpy(&bits, &*base, variable.bytes);
     return bits;
   }
   uint64_t address = *base + static_cast<uint64_t>(variable.offset);
-  for (int i = 0; i < variable.dereferences; ++i) {
+  for (const int64_t offset : variable.further) {
     if (memory.Read(address, &address, sizeof(address)) != sizeof(address)) return {};
+    address += static_cast<uint64_t>(offset);
+  }
+  if (variable.type == Type::kElements) {
+    std::array<uint64_t, 2> ends{};
+    if (memory.Read(address, ends.data(), sizeof(ends)) != sizeof(ends)) return {};
+    const uint64_t size = ends[1] - ends[0];
+    if (ends[1] < ends[0] || size % variable.element_bytes != 0) return {};
+    return size / variable.element_bytes;
   }
   if (memory.Read(address, &bits, variable.bytes) != variable.bytes) return {};
+  if (variable.bit_size == 0) return bits;
+  bits = bits << (64 - variable.bit_offset - variable.bit_size);
+  // As a value of all bytes, with its sign.
+  bits = variable.type == Type::kSigned
+             ? static_cast<uint64_t>(static_cast<int64_t>(bits) >> (64 - variable.bit_size))
+             : bits >> (64 - variable.bit_size);
   return bits;
 }
 
-std::optional<Variable> ReadVariable(const ProcessMemory& memory, const DwarfVariable& variable,
-                                     const FrameState& frame) {
+std::optional<Variable> MakeVariable(const DwarfVariable& variable, uint64_t bits) {
   using Type = DwarfVariable::Type;
   using Kind = Variable::Kind;
-  const std::optional<uint64_t> bits = ReadBits(memory, variable, frame);
-  if (!bits) return {};
+  const auto of = [&](Kind kind, uint64_t value) {
+    return Variable{.name = variable.name, .kind = kind, .bits = value};
+  };
   const unsigned unused = 64 - 8 * variable.bytes;
-  switch (variable.type) {
-    case Type::kSigned: {
-      const int64_t value = static_cast<int64_t>(*bits << unused) >> unused;
-      return Variable{variable.name, Kind::kInteger, static_cast<uint64_t>(value)};
+  const auto integer = [&](uint64_t value) {
+    Variable result = of(Kind::kInteger, value);
+    for (const auto& [of_name, name] : variable.enumerators) {
+      // The debug information does not say whether the number of a name has a sign.
+      if ((static_cast<uint64_t>(of_name) ^ value) << unused == 0) result.enumerator = name;
     }
+    return result;
+  };
+  switch (variable.type) {
+    case Type::kSigned:
+      return integer(static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused));
     case Type::kUnsigned:
-      if (static_cast<int64_t>(*bits) < 0) return {};
-      return Variable{variable.name, Kind::kInteger, *bits};
+      if (static_cast<int64_t>(bits) < 0) return {};
+      return integer(bits);
     case Type::kFloat: {
-      const double value = variable.bytes == 4 ? std::bit_cast<float>(static_cast<uint32_t>(*bits))
-                                               : std::bit_cast<double>(*bits);
-      return Variable{variable.name, Kind::kFloat, std::bit_cast<uint64_t>(value)};
+      const double value = variable.bytes == 4 ? std::bit_cast<float>(static_cast<uint32_t>(bits))
+                                               : std::bit_cast<double>(bits);
+      return of(Kind::kFloat, std::bit_cast<uint64_t>(value));
     }
     case Type::kBool:
-      return Variable{variable.name, Kind::kBool, *bits != 0 ? 1U : 0U};
+      return of(Kind::kBool, bits != 0 ? 1 : 0);
     case Type::kPointer:
-      return Variable{variable.name, Kind::kPointer, *bits != 0 ? 1U : 0U};
+      return of(Kind::kPointer, bits != 0 ? 1 : 0);
+    case Type::kElements:
+      return of(Kind::kLength, bits);
+    case Type::kLost:
+      break;
   }
   return {};
+}
+
+// A value that was read, and where.
+struct Reading {
+  size_t frame;
+  const DwarfVariable* variable;
+  FrameState state;
+  uint64_t bits;
+};
+
+uint64_t BiasOf(const ProcessImage& image, const CodeAddress& address) {
+  for (const LoadedModule& module : image.modules()) {
+    if (module.path == address.module_path && module.build_id == address.build_id) {
+      return module.bias;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -137,30 +202,53 @@ bool MayWrite(std::string_view line, std::string_view name, bool fortran) {
                  [&](size_t at) { return fortran || Trim(line.substr(0, at)).ends_with('&'); });
 }
 
-std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,
+std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessImage& image,
+                                                  const std::string& program,
                                                   const LiveThread& thread, Symbolizer* symbolizer,
                                                   bool (*wanted)(const SourceFrame&)) {
   std::vector<VariablesOfFrame> found;  // innermost first
   SourceLines lines;
+  ConditionReader conditions;
+  std::deque<std::vector<std::vector<DwarfVariable>>> described;
+  std::vector<Reading> readings;
   for (size_t i = 0; i < std::min(thread.frames.size(), thread.registers.size()); ++i) {
-    const FrameState state{thread.registers[i], i + 1 < thread.registers.size()
-                                                    ? thread.registers[i + 1].stack_pointer
-                                                    : 0};
-    std::vector<SourceFrame> frames = symbolizer->Symbolize(thread.frames[i]);
+    const CodeAddress& address = thread.frames[i];
+    std::vector<SourceFrame> frames = symbolizer->Symbolize(address);
     if (std::ranges::none_of(frames, wanted)) continue;
-    const auto variables = symbolizer->VariablesAt(thread.frames[i]);
+    const FrameState state{
+        .registers = thread.registers[i],
+        .call_frame = i + 1 < thread.registers.size() ? thread.registers[i + 1].stack_pointer : 0,
+        .bias = BiasOf(image, address),
+        .program = address.module_path == program};
+    std::vector<std::vector<std::string>> asked(frames.size());
+    for (size_t level = 0; level < frames.size(); ++level) {
+      if (wanted(frames[level])) asked[level] = conditions.NamesAround(frames[level]);
+    }
+    const auto& variables = described.emplace_back(symbolizer->VariablesAt(address, asked));
     for (size_t level = 0; level < frames.size(); ++level) {
       if (!wanted(frames[level])) continue;
-      VariablesOfFrame& of_frame = found.emplace_back();
-      of_frame.frame = std::move(frames[level]);
+      found.emplace_back().frame = std::move(frames[level]);
       if (level >= variables.size()) continue;
       for (const DwarfVariable& variable : variables[level]) {
-        if (auto value = ReadVariable(memory, variable, state)) {
-          value->unsettled = IsUnsettled(variable, of_frame.frame, &lines);
-          of_frame.variables.push_back(std::move(*value));
+        const std::optional<uint64_t> bits = ReadBits(image.memory(), variable, state);
+        if (bits) {
+          readings.push_back({found.size() - 1, &variable, state, *bits});
+        } else if (variable.asked) {
+          found.back().variables.push_back(
+              {.name = variable.name, .kind = Variable::Kind::kLost, .if_named = true});
         }
       }
     }
+  }
+  for (const Reading& reading : readings) {
+    const DwarfVariable& variable = *reading.variable;
+    if (ReadBits(image.memory(), variable, reading.state) != reading.bits) continue;
+    VariablesOfFrame& of_frame = found[reading.frame];
+    std::optional<Variable> value = MakeVariable(variable, reading.bits);
+    if (!value) continue;
+    value->outlives = variable.base == DwarfVariable::kModule;
+    value->if_named = !variable.of_frame || IsUnsettled(variable, of_frame.frame, &lines);
+    of_frame.variables.push_back(std::move(*value));
   }
   std::ranges::reverse(found);
   return found;

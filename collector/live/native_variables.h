@@ -3,10 +3,11 @@
 //
 // The debug information says where a variable is; nothing is run in the process. Memory is
 // untrusted: only as many bytes as the variable has are read, and they are never used as an address
-// except to read once or twice where an argument is passed by reference.
+// except to read where an argument is passed by reference, or a condition follows a pointer.
 #ifndef ROLLCALL_COLLECTOR_LIVE_NATIVE_VARIABLES_H_
 #define ROLLCALL_COLLECTOR_LIVE_NATIVE_VARIABLES_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +27,11 @@ bool MayWrite(std::string_view line, std::string_view name, bool fortran);
 
 // Returns the wanted frames of the thread, outermost first, with the variables whose values are
 // known: those in memory, and those in registers that functions preserve, as far as these could be
-// restored. The thread must still be in the call in which `thread` was captured.
-std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessMemory& memory,
+// restored; and what else the conditions of their functions name. All values are read twice; those
+// that have changed meanwhile are left out. The thread must still be in the call in which `thread`
+// was captured. `program`: the path of the process's executable.
+std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessImage& image,
+                                                  const std::string& program,
                                                   const LiveThread& thread, Symbolizer* symbolizer,
                                                   bool (*wanted)(const SourceFrame&));
 

@@ -190,12 +190,16 @@ class Unwinder::Impl {
     if (walk->stack->frames.size() >= walk->max_frames) return DWARF_CB_ABORT;
     walk->stack->frames.push_back(walk->impl->image_->Locate(pc, !interrupted));
     FrameRegisters& registers = walk->stack->registers.emplace_back();
-    const auto value = [frame](unsigned number) {
+    const auto read = [frame](unsigned number, uint64_t* value) {
       Dwarf_Word word = 0;
-      return dwfl_frame_reg(frame, number, &word) == 0 ? word : 0;
+      const bool known = dwfl_frame_reg(frame, number, &word) == 0;
+      if (known) *value = word;
+      return known;
     };
-    registers.stack_pointer = value(ThreadSnapshot::kStackPointer);
-    std::ranges::transform(FrameRegisters::kPreserved, registers.preserved.begin(), value);
+    read(ThreadSnapshot::kStackPointer, &registers.stack_pointer);
+    for (size_t i = 0; i < registers.known.size(); ++i) {
+      registers.known[i] = read(FrameRegisters::kPreserved[i], &registers.preserved[i]);
+    }
     // From here on, libdwfl would guess frames by frame pointers, which generated code may not
     // maintain.
     if (walk->stack->frames.back().module_path.empty()) {

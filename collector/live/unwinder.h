@@ -30,6 +30,7 @@ struct FrameRegisters {
 #endif
   uint64_t stack_pointer = 0;                           // 0: unknown
   std::array<uint64_t, kPreserved.size()> preserved{};  // 0 if unknown
+  std::array<bool, kPreserved.size()> known{};          // by register of `preserved`
 };
 
 struct UnwoundStack {

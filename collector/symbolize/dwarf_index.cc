@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -178,11 +179,11 @@ std::vector<Dwarf_Die> InlinedChain(Dwarf_Die function, uint64_t vaddr) {
   return chain;
 }
 
-// Follows typedefs and qualifiers.
-bool FindType(Dwarf_Die* variable, Dwarf_Die* type) {
+// Follows typedefs and qualifiers from what `of` refers to.
+bool FindType(Dwarf_Die* of, Dwarf_Die* type) {
   constexpr int kMaxSteps = 32;
   Dwarf_Attribute attribute;
-  if (dwarf_formref_die(dwarf_attr_integrate(variable, DW_AT_type, &attribute), type) == nullptr) {
+  if (dwarf_formref_die(dwarf_attr_integrate(of, DW_AT_type, &attribute), type) == nullptr) {
     return false;
   }
   for (int step = 0; step < kMaxSteps; ++step) {
@@ -203,23 +204,17 @@ bool FindType(Dwarf_Die* variable, Dwarf_Die* type) {
   return false;
 }
 
-bool DescribeType(Dwarf_Die* type, DwarfVariable* variable) {
-  using Type = DwarfVariable::Type;
+bool IsReference(Dwarf_Die* type) {
   const int tag = dwarf_tag(type);
-  if (tag == DW_TAG_pointer_type) {
-    variable->type = Type::kPointer;
-    variable->bytes = sizeof(uint64_t);
-    return true;
-  }
-  if (tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return false;
-  const std::optional<Dwarf_Word> bytes = UnsignedAttribute(type, DW_AT_byte_size);
-  if (!bytes || (*bytes != 1 && *bytes != 2 && *bytes != 4 && *bytes != 8)) return false;
-  variable->bytes = static_cast<uint32_t>(*bytes);
-  variable->type = Type::kSigned;
-  if (tag == DW_TAG_enumeration_type) return true;
-  switch (UnsignedAttribute(type, DW_AT_encoding).value_or(0)) {
+  return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+}
+
+bool SetEncoding(uint64_t encoding, DwarfVariable* variable) {
+  using Type = DwarfVariable::Type;
+  switch (encoding) {
     case DW_ATE_signed:
     case DW_ATE_signed_char:
+      variable->type = Type::kSigned;
       return true;
     case DW_ATE_unsigned:
     case DW_ATE_unsigned_char:
@@ -230,10 +225,52 @@ bool DescribeType(Dwarf_Die* type, DwarfVariable* variable) {
       return true;
     case DW_ATE_float:
       variable->type = Type::kFloat;
-      return *bytes >= 4;
+      return variable->bytes >= 4;
     default:
       return false;
   }
+}
+
+void DescribeEnumeration(Dwarf_Die* type, DwarfVariable* variable) {
+  constexpr size_t kMaxEnumerators = 512;
+  bool negative = false;
+  Dwarf_Die child;
+  for (int more = dwarf_child(type, &child);
+       more == 0 && variable->enumerators.size() < kMaxEnumerators;
+       more = dwarf_siblingof(&child, &child)) {
+    Dwarf_Attribute attribute;
+    Dwarf_Sword value = 0;
+    const char* name = dwarf_diename(&child);
+    if (dwarf_tag(&child) != DW_TAG_enumerator || name == nullptr ||
+        dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0) {
+      continue;
+    }
+    negative |= value < 0;
+    variable->enumerators.emplace_back(value, name);
+  }
+  variable->type = negative ? DwarfVariable::Type::kSigned : DwarfVariable::Type::kUnsigned;
+  Dwarf_Die base;
+  const auto encoding = FindType(type, &base) ? UnsignedAttribute(&base, DW_AT_encoding)
+                                              : UnsignedAttribute(type, DW_AT_encoding);
+  if (encoding) SetEncoding(*encoding, variable);
+}
+
+bool DescribeType(Dwarf_Die* type, DwarfVariable* variable) {
+  const int tag = dwarf_tag(type);
+  if (tag == DW_TAG_pointer_type) {
+    variable->type = DwarfVariable::Type::kPointer;
+    variable->bytes = sizeof(uint64_t);
+    return true;
+  }
+  if (tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type) return false;
+  const std::optional<Dwarf_Word> bytes = UnsignedAttribute(type, DW_AT_byte_size);
+  if (!bytes || (*bytes != 1 && *bytes != 2 && *bytes != 4 && *bytes != 8)) return false;
+  variable->bytes = static_cast<uint32_t>(*bytes);
+  if (tag == DW_TAG_base_type) {
+    return SetEncoding(UnsignedAttribute(type, DW_AT_encoding).value_or(0), variable);
+  }
+  DescribeEnumeration(type, variable);
+  return true;
 }
 
 // The operations of an attribute that hold at `vaddr`; empty if there are none, or several lists.
@@ -241,7 +278,7 @@ std::vector<Dwarf_Op> Operations(Dwarf_Die* die, unsigned name, uint64_t vaddr) 
   Dwarf_Attribute attribute;
   Dwarf_Op* operations = nullptr;
   size_t count = 0;
-  if (dwarf_attr(die, name, &attribute) == nullptr ||
+  if (dwarf_attr_integrate(die, name, &attribute) == nullptr ||
       dwarf_getlocation_addr(&attribute, vaddr, &operations, &count, 1) != 1) {
     return {};
   }
@@ -256,13 +293,37 @@ int RegisterOf(const Dwarf_Op& operation) {
   return -1;
 }
 
+// The ELF address that the operation of a variable's location gives; empty: another operation.
+std::optional<uint64_t> StaticAddress(Dwarf_Die* die, const Dwarf_Op& operation) {
+  if (operation.atom == DW_OP_addr) return operation.number;
+  Dwarf_Attribute location;
+  Dwarf_Attribute indexed;
+  Dwarf_Addr address = 0;
+  if (operation.atom != DW_OP_addrx ||
+      dwarf_attr_integrate(die, DW_AT_location, &location) == nullptr ||
+      dwarf_getlocation_attr(&location, &operation, &indexed) != 0 ||
+      dwarf_formaddr(&indexed, &address) != 0) {
+    return std::nullopt;
+  }
+  return address;
+}
+
+// The register of a function's frame base, or kCallFrame.
+std::optional<int> FrameBase(Dwarf_Die* function, uint64_t vaddr) {
+  const std::vector<Dwarf_Op> base = Operations(function, DW_AT_frame_base, vaddr);
+  if (base.size() != 1) return std::nullopt;
+  if (base[0].atom == DW_OP_call_frame_cfa) return DwarfVariable::kCallFrame;
+  const int number = RegisterOf(base[0]);
+  return number < 0 ? std::nullopt : std::optional(number);
+}
+
 bool DescribePlace(Dwarf_Die* die, Dwarf_Die* function, uint64_t vaddr, DwarfVariable* variable) {
   constexpr size_t kMaxDereferences = 2;  // an argument that is passed by reference
   const std::vector<Dwarf_Op> operations = Operations(die, DW_AT_location, vaddr);
   if (operations.empty() || operations.size() > 1 + kMaxDereferences) return false;
   for (size_t i = 1; i < operations.size(); ++i) {
     if (operations[i].atom != DW_OP_deref) return false;
-    ++variable->dereferences;
+    variable->further.push_back(0);
   }
   const Dwarf_Op& first = operations[0];
   if (const int number = RegisterOf(first); number >= 0) {
@@ -275,58 +336,351 @@ bool DescribePlace(Dwarf_Die* die, Dwarf_Die* function, uint64_t vaddr, DwarfVar
     variable->base = first.atom - DW_OP_breg0;
     return true;
   }
+  if (const auto address = StaticAddress(die, first)) {
+    variable->offset = static_cast<int64_t>(*address);
+    variable->base = DwarfVariable::kModule;
+    variable->of_frame = false;
+    return true;
+  }
   if (first.atom != DW_OP_fbreg) return false;
-  const std::vector<Dwarf_Op> base = Operations(function, DW_AT_frame_base, vaddr);
-  if (base.size() != 1) return false;
-  if (base[0].atom == DW_OP_call_frame_cfa) return true;
-  variable->base = RegisterOf(base[0]);
-  return variable->base >= 0;
+  const std::optional<int> base = FrameBase(function, vaddr);
+  variable->base = base.value_or(0);
+  return base.has_value();
 }
+
+// Sets the expression that computes the variable's value. False: it has none.
+bool DescribeComputation(Dwarf_Die* die, Dwarf_Die* function, uint64_t vaddr,
+                         DwarfVariable* variable) {
+  std::vector<DwarfStep> steps;
+  for (const Dwarf_Op& operation : Operations(die, DW_AT_location, vaddr)) {
+    DwarfStep step{operation.atom, operation.number, operation.number2};
+    if (operation.atom == DW_OP_fbreg) {
+      const std::optional<int> base = FrameBase(function, vaddr);
+      if (!base) return false;
+      step.number2 = static_cast<uint64_t>(*base);
+    }
+    steps.push_back(step);
+  }
+  if (!IsComputed(steps)) return false;
+  variable->computed = std::move(steps);
+  return true;
+}
+
+// The place changes from that of a pointer, or of a reference, to what it refers to.
+void FollowPointer(DwarfVariable* variable) {
+  if (variable->in_register) {
+    variable->in_register = false;
+    variable->offset = 0;
+  } else {
+    variable->further.push_back(0);
+  }
+}
+
+// The place changes from that of an object to that of its member.
+void AddOffset(uint64_t bytes, DwarfVariable* variable) {
+  int64_t& last = variable->further.empty() ? variable->offset : variable->further.back();
+  last += static_cast<int64_t>(bytes);
+}
+
+bool IsObject(Dwarf_Die* type) {
+  const int tag = dwarf_tag(type);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+// Finds a member of an object's type, of its base classes and of its members without a name. Sets
+// `*offset` to its place in the object.
+bool FindMember(Dwarf_Die type, std::string_view name, int depth, Dwarf_Die* member,
+                uint64_t* offset) {
+  constexpr int kMaxBases = 16;
+  if (depth == kMaxBases || !IsObject(&type)) return false;
+  Dwarf_Die child;
+  for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    const int tag = dwarf_tag(&child);
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    const char* own = dwarf_diename(&child);
+    const bool found = own != nullptr && name == own;
+    if (own != nullptr && !found) continue;
+    // A virtual base has an expression instead of a number. The members of a union have none.
+    Dwarf_Attribute attribute;
+    const bool placed = dwarf_attr(&child, DW_AT_data_member_location, &attribute) != nullptr;
+    const auto place = UnsignedAttribute(&child, DW_AT_data_member_location);
+    if ((placed && !place) || dwarf_hasattr(&child, DW_AT_virtuality) == 1) continue;
+    uint64_t inner = 0;
+    if (found) {
+      *member = child;
+    } else {
+      Dwarf_Die of_base;
+      if (!FindType(&child, &of_base) || !FindMember(of_base, name, depth + 1, member, &inner)) {
+        continue;
+      }
+    }
+    *offset = place.value_or(0) + inner;
+    return true;
+  }
+  return false;
+}
+
+// Describes a bit field. False: its place is unknown.
+bool DescribeBits(Dwarf_Die* member, DwarfVariable* variable) {
+  const auto bits = UnsignedAttribute(member, DW_AT_bit_size);
+  if (!bits) return dwarf_hasattr(member, DW_AT_bit_size) == 0;
+  std::optional<Dwarf_Word> from = UnsignedAttribute(member, DW_AT_data_bit_offset);
+  // Before DWARF 4, and with clang: counted from the highest bit of the unit.
+  const auto from_end = UnsignedAttribute(member, DW_AT_bit_offset);
+  if (!from && from_end && *from_end + *bits <= 8 * Dwarf_Word{variable->bytes} &&
+      UnsignedAttribute(member, DW_AT_byte_size).value_or(variable->bytes) == variable->bytes) {
+    from = 8 * Dwarf_Word{variable->bytes} - *from_end - *bits;
+  }
+  if (!from || *bits == 0) return false;
+  // Reads the aligned unit that holds the field.
+  const uint64_t unit = 8 * uint64_t{variable->bytes};
+  AddOffset(*from / unit * variable->bytes, variable);
+  variable->bit_offset = static_cast<uint32_t>(*from % unit);
+  variable->bit_size = static_cast<uint32_t>(std::min<uint64_t>(*bits, unit));
+  return variable->bit_offset + *bits <= unit;
+}
+
+// Describes a std::vector of libstdc++, which is recognized by the names of its members.
+bool DescribeVector(Dwarf_Die* type, DwarfVariable* variable) {
+  const char* name = dwarf_diename(type);
+  Dwarf_Die data;
+  Dwarf_Die implementation;
+  Dwarf_Die begin;
+  Dwarf_Die end;
+  Dwarf_Die pointer;
+  Dwarf_Die element;
+  uint64_t offset = 0;
+  uint64_t first = 0;
+  uint64_t last = 0;
+  if (name == nullptr || !std::string_view(name).starts_with("vector<") ||
+      !FindMember(*type, "_M_impl", 0, &data, &offset) || !FindType(&data, &implementation) ||
+      !FindMember(implementation, "_M_start", 0, &begin, &first) ||
+      !FindMember(implementation, "_M_finish", 0, &end, &last) ||
+      last != first + sizeof(uint64_t) || !FindType(&begin, &pointer) ||
+      dwarf_tag(&pointer) != DW_TAG_pointer_type || !FindType(&pointer, &element)) {
+    return false;
+  }
+  const std::optional<Dwarf_Word> bytes = dwarf_tag(&element) == DW_TAG_pointer_type
+                                              ? std::optional<Dwarf_Word>(sizeof(uint64_t))
+                                              : UnsignedAttribute(&element, DW_AT_byte_size);
+  if (!bytes || *bytes == 0) return false;
+  variable->type = DwarfVariable::Type::kElements;
+  variable->element_bytes = *bytes;
+  AddOffset(offset + first, variable);
+  return true;
+}
+
+// Changes an std::atomic of libstdc++ to the value in it.
+void EnterAtomic(Dwarf_Die* type, DwarfVariable* variable) {
+  const char* name = dwarf_diename(type);
+  if (name == nullptr || !std::string_view(name).starts_with("atomic<")) return;
+  Dwarf_Die member;
+  Dwarf_Die inner;
+  uint64_t offset = 0;
+  if (FindMember(*type, "_M_base", 0, &member, &offset) && FindType(&member, &inner)) {
+    AddOffset(offset, variable);
+    *type = inner;
+  }
+  if (FindMember(*type, "_M_i", 0, &member, &offset) && FindType(&member, &inner)) {
+    AddOffset(offset, variable);
+    *type = inner;
+  }
+}
+
+// A variable that can be named in a function.
+struct Visible {
+  std::string name;
+  Dwarf_Die die;
+  std::optional<Dwarf_Word> line = {};  // of the declaration
+};
 
 // Appends the variables of a scope and of the blocks in it that hold `vaddr`. A variable of an
 // inner block hides one with the same name. A variable that is declared at `line` or later has no
 // value yet.
-void CollectVariables(Dwarf_Die scope, Dwarf_Die* function, uint64_t vaddr, int line, int depth,
-                      std::vector<DwarfVariable>* found) {
+void CollectVisible(Dwarf_Die scope, uint64_t vaddr, int line, int depth,
+                    std::vector<Visible>* found) {
   constexpr size_t kMaxVariables = 512;
   Dwarf_Die child;
   for (int more = dwarf_child(&scope, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_lexical_block && depth < kMaxScopeDepth && dwarf_haspc(&child, vaddr) == 1) {
-      CollectVariables(child, function, vaddr, line, depth + 1, found);
+      CollectVisible(child, vaddr, line, depth + 1, found);
     }
     if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) continue;
     if (found->size() == kMaxVariables) return;
     const char* name = dwarf_diename(&child);
     Dwarf_Attribute attribute;
-    if (name == nullptr || dwarf_attr_integrate(&child, DW_AT_artificial, &attribute) != nullptr) {
-      continue;
-    }
-    std::optional<Dwarf_Word> declared;
+    const bool artificial = dwarf_attr_integrate(&child, DW_AT_artificial, &attribute) != nullptr;
+    if (name == nullptr || (artificial && std::strcmp(name, "this") != 0)) continue;
+    Visible visible{.name = name, .die = child};
     Dwarf_Word number = 0;
     if (dwarf_formudata(dwarf_attr_integrate(&child, DW_AT_decl_line, &attribute), &number) == 0) {
-      declared = number;
+      visible.line = number;
     }
-    if (tag == DW_TAG_variable && line > 0 && declared &&
-        *declared >= static_cast<Dwarf_Word>(line)) {
+    if (tag == DW_TAG_variable && line > 0 && visible.line &&
+        *visible.line >= static_cast<Dwarf_Word>(line)) {
       continue;
     }
-    DwarfVariable variable;
-    variable.name = name;
-    variable.parameter = tag == DW_TAG_formal_parameter;
-    if (declared && *declared <= INT32_MAX) variable.line = static_cast<int>(*declared);
-    std::erase_if(*found, [&](const DwarfVariable& outer) { return outer.name == variable.name; });
-    Dwarf_Die type;
-    if (FindType(&child, &type) && DescribeType(&type, &variable) &&
-        DescribePlace(&child, function, vaddr, &variable)) {
-      found->push_back(std::move(variable));
-    }
+    std::erase_if(*found, [&](const Visible& outer) { return outer.name == visible.name; });
+    found->push_back(std::move(visible));
   }
 }
 
+// Describes what is visible at one code address of a function.
+class Describer {
+ public:
+  Describer(Dwarf_Die* function, Dwarf_Die* unit, uint64_t vaddr, std::vector<Visible> visible)
+      : function_(function), unit_(unit), vaddr_(vaddr), visible_(std::move(visible)) {}
+
+  std::vector<DwarfVariable> All(const std::vector<std::string>& asked) {
+    std::vector<DwarfVariable> all;
+    for (Visible& one : visible_) {
+      if (one.name == "this") continue;
+      const bool is_asked = std::ranges::find(asked, one.name) != asked.end();
+      if (auto variable = Describe(&one, {}, is_asked)) all.push_back(std::move(*variable));
+    }
+    for (const std::string& path : asked) {
+      if (std::ranges::find(all, path, &DwarfVariable::name) != all.end()) continue;
+      if (auto variable = Resolve(path)) {
+        variable->name = path;
+        all.push_back(std::move(*variable));
+      }
+    }
+    return all;
+  }
+
+ private:
+  // The names of a path, outermost first: "ctx->part.n".
+  static std::vector<std::string_view> Split(std::string_view path) {
+    std::vector<std::string_view> names;
+    while (!path.empty()) {
+      const size_t end = std::min(path.find_first_of("-.%:"), path.size());
+      if (end != 0) names.push_back(path.substr(0, end));
+      path.remove_prefix(end);
+      path.remove_prefix(std::min(path.find_first_not_of("->.%:"), path.size()));
+    }
+    return names;
+  }
+
+  Visible* FindVisible(std::string_view name) {
+    const auto found = std::ranges::find(visible_, name, &Visible::name);
+    return found == visible_.end() ? nullptr : &*found;
+  }
+
+  std::optional<DwarfVariable> Resolve(std::string_view path) {
+    std::vector<std::string_view> names = Split(path);
+    if (names.empty()) return std::nullopt;
+    if (Visible* variable = FindVisible(names.front())) {
+      names.erase(names.begin());
+      return Describe(variable, names, true);
+    }
+    if (Visible* object = FindVisible("this")) {
+      if (auto member = Describe(object, names, true)) return member;
+    }
+    // A variable of the file, or of a scope in it.
+    if (path.find("::") != std::string_view::npos) names.erase(names.begin(), names.end() - 1);
+    int budget = 1 << 16;
+    Visible of_file{.name = std::string(names.front()), .die = {}};
+    if (!FindInFile(*unit_, of_file.name, 0, &budget, &of_file.die)) return std::nullopt;
+    names.erase(names.begin());
+    std::optional<DwarfVariable> variable = Describe(&of_file, names, true);
+    if (variable && variable->type == DwarfVariable::Type::kLost) return std::nullopt;
+    return variable;
+  }
+
+  // Finds a variable with a place outside functions. If several scopes of the file have one with
+  // the name, there is no result.
+  static bool FindInFile(Dwarf_Die scope, const std::string& name, int depth, int* budget,
+                         Dwarf_Die* found) {
+    constexpr int kMaxScopes = 8;
+    bool any = false;
+    Dwarf_Die child;
+    for (int more = dwarf_child(&scope, &child); more == 0 && *budget > 0;
+         more = dwarf_siblingof(&child, &child)) {
+      --*budget;
+      const int tag = dwarf_tag(&child);
+      const bool inside = (tag == DW_TAG_namespace || tag == DW_TAG_module) && depth < kMaxScopes;
+      if (inside) {
+        if (!FindInFile(child, name, depth + 1, budget, found)) continue;
+      } else {
+        const char* own = tag == DW_TAG_variable ? dwarf_diename(&child) : nullptr;
+        if (own == nullptr || name != own || dwarf_hasattr(&child, DW_AT_location) == 0) continue;
+        *found = child;
+      }
+      if (any) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  // Describes the variable, or the member of it that `members` leads to. Of what is asked for and
+  // is a variable without a place, the type is kLost.
+  std::optional<DwarfVariable> Describe(Visible* root, std::span<const std::string_view> members,
+                                        bool asked) {
+    DwarfVariable variable;
+    variable.name = root->name;
+    variable.asked = asked;
+    variable.parameter = dwarf_tag(&root->die) == DW_TAG_formal_parameter;
+    if (root->line && *root->line <= INT32_MAX) variable.line = static_cast<int>(*root->line);
+    Dwarf_Attribute attribute;
+    variable.exported = dwarf_attr_integrate(&root->die, DW_AT_external, &attribute) != nullptr;
+    const bool placed = DescribePlace(&root->die, function_, vaddr_, &variable);
+    variable.of_frame = variable.of_frame && members.empty();
+    Dwarf_Die type;
+    if (!FindType(&root->die, &type)) return std::nullopt;
+    Dwarf_Die member;
+    bool is_member = false;
+    for (const std::string_view name : members) {
+      if (!Enter(&type, &variable)) return std::nullopt;
+      uint64_t offset = 0;
+      if (!FindMember(type, name, 0, &member, &offset) || !FindType(&member, &type)) {
+        return std::nullopt;
+      }
+      AddOffset(offset, &variable);
+      is_member = true;
+    }
+    if (IsReference(&type)) {
+      FollowPointer(&variable);
+      if (!FindType(&type, &type)) return std::nullopt;
+    }
+    if (asked) EnterAtomic(&type, &variable);
+    const bool described = DescribeType(&type, &variable);
+    if (!described && !(asked && DescribeVector(&type, &variable))) return std::nullopt;
+    if (is_member && !DescribeBits(&member, &variable)) return std::nullopt;
+    // Only a scalar fits into a register.
+    if (placed && (described || !variable.in_register)) return variable;
+    if (!asked) return std::nullopt;
+    if (!placed && members.empty() && described && variable.type != DwarfVariable::Type::kFloat &&
+        DescribeComputation(&root->die, function_, vaddr_, &variable)) {
+      return variable;
+    }
+    variable.type = DwarfVariable::Type::kLost;
+    return variable;
+  }
+
+  // Follows references, and one pointer, to an object.
+  static bool Enter(Dwarf_Die* type, DwarfVariable* variable) {
+    for (int step = 0; step < 2; ++step) {
+      if (!IsReference(type) && dwarf_tag(type) != DW_TAG_pointer_type) break;
+      FollowPointer(variable);
+      Dwarf_Die next;
+      if (!FindType(type, &next)) return false;
+      *type = next;
+    }
+    // An object in a register has no address.
+    return IsObject(type) && !variable->in_register;
+  }
+
+  Dwarf_Die* function_;
+  Dwarf_Die* unit_;
+  uint64_t vaddr_;
+  std::vector<Visible> visible_;
+};
+
 }  // namespace
 
-std::vector<std::vector<DwarfVariable>> DwarfIndex::Variables(uint64_t vaddr) {
+std::vector<std::vector<DwarfVariable>> DwarfIndex::Variables(
+    uint64_t vaddr, const std::vector<std::vector<std::string>>& asked) {
   std::vector<std::vector<DwarfVariable>> all;
   const std::optional<Dwarf_Die> unit_die = FindUnit(vaddr);
   if (!unit_die) return all;
@@ -341,7 +695,11 @@ std::vector<std::vector<DwarfVariable>> DwarfIndex::Variables(uint64_t vaddr) {
     dwarf_lineno(row, &line);
   }
   for (Dwarf_Die& level : levels) {
-    CollectVariables(level, &function->die, vaddr, line, 0, &all.emplace_back());
+    std::vector<Visible> visible;
+    CollectVisible(level, vaddr, line, 0, &visible);
+    Describer describer(&function->die, &unit.full, vaddr, std::move(visible));
+    const size_t index = all.size();
+    all.push_back(describer.All(index < asked.size() ? asked[index] : std::vector<std::string>()));
     const auto call_line = UnsignedAttribute(&level, DW_AT_call_line);
     line = call_line && *call_line <= INT32_MAX ? static_cast<int>(*call_line) : 0;
   }

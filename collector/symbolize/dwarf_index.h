@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collector/symbolize/demangle.h"
+#include "collector/symbolize/dwarf_expression.h"
 
 namespace rollcall {
 
@@ -31,22 +33,41 @@ struct DwarfCall {
   uint64_t return_address = 0;  // ELF address
 };
 
-// A variable at a code address: its type and the place of its value. Only numbers, bools,
-// enumerators and pointers that are in memory or in a register.
+// A variable at a code address: its type and the place of its value. Numbers, bools, enumerators,
+// pointers and the sizes of vectors that are in memory or in a register.
 struct DwarfVariable {
-  enum class Type : uint8_t { kSigned, kUnsigned, kFloat, kBool, kPointer };
-  std::string name;
+  enum class Type : uint8_t {
+    kSigned,
+    kUnsigned,
+    kFloat,
+    kBool,
+    kPointer,
+    kElements,  // of a std::vector: at the place are the addresses of the first element and the end
+    kLost,      // there is no place
+  };
+  std::string name;  // of a member: as it was asked for
   Type type = Type::kSigned;
-  uint32_t bytes = 0;  // 1, 2, 4 or 8; a float: 4 or 8
-  // The value is in register `base`; or in memory, at `base` plus `offset`, after `dereferences`
-  // further reads of an address. Registers have DWARF numbers.
+  uint32_t bytes = 0;          // 1, 2, 4 or 8; a float: 4 or 8
+  uint32_t bit_offset = 0;     // of a bit field, within `bytes`
+  uint32_t bit_size = 0;       // 0: no bit field
+  uint64_t element_bytes = 0;  // kElements
+  // Of an enumeration.
+  std::vector<std::pair<int64_t, std::string>> enumerators = {};
+  // The value is in register `base`; or in memory, at `base` plus `offset`. For each of `further`,
+  // that memory has an address instead: the value is there, plus the number. Registers have DWARF
+  // numbers.
   static constexpr int kCallFrame = -1;  // the stack pointer before the call of the function
+  static constexpr int kModule = -2;     // the module's address; `offset` is an ELF address
   bool in_register = false;
   int base = kCallFrame;
   int64_t offset = 0;
-  int dereferences = 0;
+  std::vector<int64_t> further = {};
+  std::vector<DwarfStep> computed = {};  // instead of all these: the value is computed
   bool parameter = false;
-  int line = 0;  // of the declaration; 0: unknown
+  bool of_frame = true;   // false: a member, or a variable that outlives the call
+  bool exported = false;  // another module may define it, too
+  bool asked = false;     // it was asked for
+  int line = 0;           // of the declaration; 0: unknown
 };
 
 // Not thread-safe. Does not own the Dwarf, which must outlive it. Malformed input leads to missing
@@ -65,8 +86,11 @@ class DwarfIndex {
 
   // The variables of each function of Lookup(vaddr, …), in the same order, that are declared before
   // the function's line there. Constants are left out: compilers give a variable of a loop the
-  // constant of its first turn.
-  std::vector<std::vector<DwarfVariable>> Variables(uint64_t vaddr);
+  // constant of its first turn. `asked`: for each function, further things that it can name, such
+  // as members ("opt.skip", "ctx->n", "done" for this->done), variables of the file, or the sizes
+  // of vectors; what is a variable but has no place is kLost.
+  std::vector<std::vector<DwarfVariable>> Variables(
+      uint64_t vaddr, const std::vector<std::vector<std::string>>& asked);
 
  private:
   struct Range {

@@ -184,14 +184,16 @@ class Symbolizer::Impl {
     return frames;
   }
 
-  std::vector<std::vector<DwarfVariable>> VariablesAt(const CodeAddress& address) {
+  std::vector<std::vector<DwarfVariable>> VariablesAt(
+      const CodeAddress& address, const std::vector<std::vector<std::string>>& asked) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const Module& module = ModuleOf(address);
     if (module.file == nullptr || module.index == nullptr || address.vaddr == 0) return {};
-    auto all = module.index->Variables(address.vaddr - (address.is_return_address ? 1 : 0));
+    auto all = module.index->Variables(address.vaddr - (address.is_return_address ? 1 : 0), asked);
     for (auto& of_function : all) {
       for (DwarfVariable& variable : of_function) {
         variable.name = CleanText(variable.name, kMaxSymbolBytes);
+        for (auto& [value, name] : variable.enumerators) name = CleanText(name, kMaxSymbolBytes);
       }
     }
     return all;
@@ -251,8 +253,9 @@ Symbolizer::~Symbolizer() = default;
 std::vector<SourceFrame> Symbolizer::Symbolize(const CodeAddress& address) {
   return impl_->Symbolize(address);
 }
-std::vector<std::vector<DwarfVariable>> Symbolizer::VariablesAt(const CodeAddress& address) {
-  return impl_->VariablesAt(address);
+std::vector<std::vector<DwarfVariable>> Symbolizer::VariablesAt(
+    const CodeAddress& address, const std::vector<std::vector<std::string>>& asked) {
+  return impl_->VariablesAt(address, asked);
 }
 std::vector<Symbolizer::Call> Symbolizer::CallsOf(const CodeAddress& address, size_t most) {
   return impl_->CallsOf(address, most);

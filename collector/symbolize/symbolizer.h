@@ -59,8 +59,9 @@ class Symbolizer {
   std::vector<Call> CallsOf(const CodeAddress& address, size_t most);
 
   // The variables of each of the functions that Symbolize() returns for `address`, in the same
-  // order; see DwarfIndex::Variables(). Empty: unknown.
-  std::vector<std::vector<DwarfVariable>> VariablesAt(const CodeAddress& address);
+  // order, and what is `asked` for; see DwarfIndex::Variables(). Empty: unknown.
+  std::vector<std::vector<DwarfVariable>> VariablesAt(
+      const CodeAddress& address, const std::vector<std::vector<std::string>>& asked = {});
 
  private:
   class Impl;

@@ -19,6 +19,10 @@ import jobs  # noqa: E402
 ALWAYS = {"-O0": {"skip", "mode", "small", "ratio", "big", "size", "rounds", "last", "tolerance", "file"}}
 FORTRAN = {"-O0": {"skip", "count"}}
 PYTHON = {"skip", "best", "name", "big", "table", "ratio", "pair", "raw", "files", "tolerance"}
+MEMBERS = {"-O0": {"done_", "this->rounds", "parts_", "sizes", "limits_->tolerance", "limits_->inner.turns",
+                   "copy.inner.turns", "stop_", "mode_", "flags_.level", "flags_.wide", "flags_.on", "by_reference",
+                   "file_count", "settings::big_count", "calls"}}
+FORTRAN_MEMBERS = {"-O0": {"part%skip", "part%tolerance", "module_count", "calls"}}
 
 
 def same(shown, written):
@@ -34,13 +38,14 @@ class Test:
         self.args, self.directory = args, directory
         self.shown = self.judged = 0
 
-    def run(self, what, command, always):
+    def run(self, what, command, always, arguments=(), unshown=None):
+        """`unshown`: the name of what has no value; None: not compared."""
         truth = os.path.join(self.directory, "truth")
         shutil.rmtree(truth, ignore_errors=True)
         os.mkdir(truth)
         out = os.path.join(self.directory, "verdict.json")
         with jobs.Job([self.args.rollcall, "check", "--output", "json=" + out, "--"]
-                      + jobs.launcher("openmpi", 3) + command + [truth]) as job:
+                      + jobs.launcher("openmpi", 3) + command + [truth, *arguments]) as job:
             if job.wait() != 1:
                 sys.exit("%s: no finding:\n%s%s" % (what, job.stdout(), job.stderr()))
         written = {}
@@ -50,7 +55,10 @@ class Test:
                     function, name, value = line.split(" ", 2)
                     written[rank, function, name] = value.strip()
         with open(out, encoding="utf-8") as file:
-            values = json.load(file)["findings"][0].get("values", [])
+            finding = json.load(file)["findings"][0]
+        values = finding.get("values", [])
+        if unshown and finding.get("unshown_value", {}).get("name") != unshown:
+            sys.exit("%s: %s is not named" % (what, unshown))
         for value in values:
             for group, rank in ((group, rank) for group in value["ranks_by_value"] for rank in group["ranks"]):
                 expected = written.get((rank, group["function"], value["name"]))
@@ -61,7 +69,7 @@ class Test:
         names = {value["name"] for value in values}
         if not always <= names:
             sys.exit("%s: not shown: %s" % (what, " ".join(sorted(always - names))))
-        if what != "Python" and names and values[0]["name"] != "skip" and "skip" in names:
+        if not what.startswith("Python") and names and values[0]["name"] != "skip" and "skip" in names:
             sys.exit("%s: the variable of the condition is not the first one: %s" % (what, values[0]["name"]))
         self.shown += len(names)
         print("%-40s %s" % (what, " ".join(value["name"] for value in values)), flush=True)
@@ -90,7 +98,10 @@ def main():
         test.build_and_run([(args.mpicc, "OMPI_CC", "gcc", "branch.c", ALWAYS),
                             (args.mpicc, "OMPI_CC", "clang", "branch.c", ALWAYS),
                             (args.mpicxx, "OMPI_CXX", "g++", "branch.c", ALWAYS),
-                            (args.mpifort, "OMPI_FC", "gfortran", "branch.f90", FORTRAN)])
+                            (args.mpicxx, "OMPI_CXX", "g++", "members.cc", MEMBERS),
+                            (args.mpicxx, "OMPI_CXX", "clang++", "members.cc", MEMBERS),
+                            (args.mpifort, "OMPI_FC", "gfortran", "branch.f90", FORTRAN),
+                            (args.mpifort, "OMPI_FC", "gfortran", "members.f90", FORTRAN_MEMBERS)])
         if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode == 0:
             test.run("Python", ["/usr/bin/python3", os.path.join(HERE, "variables", "branch.py")], PYTHON)
         print("%d variables, %d values" % (test.shown, test.judged))

@@ -41,7 +41,7 @@ static double exchange(int step, double tolerance, const char* file, const long*
     WRITE("exchange", "%.17g", rounds);
     WRITE("exchange", "%d", last);
     WRITE_BOOL("exchange", skip);
-    WRITE("exchange", "%d", mode);
+    fprintf(truth, "exchange mode %s\n", mode == FAST ? "FAST" : "SLOW");
     WRITE("exchange", "%d", small);
     WRITE("exchange", "%.17g", ratio);
     WRITE("exchange", "%lld", big);
