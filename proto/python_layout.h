@@ -41,6 +41,14 @@ enum class StackTop : uint8_t {
   kIndex,    // int, slots; negative: unknown
 };
 
+// Where an object of a class with kManagedDict has its attributes (pycore_object.h).
+enum class Attributes : uint8_t {
+  kInDict,        // there are no such classes (up to 3.10)
+  kBefore,        // 3.11: three words before the object, the dict; if it is null, four, the values
+  kTaggedBefore,  // 3.12: three words before, the dict; or, if the lowest bit is set, values - 1
+  kInline,        // from 3.13: as kBefore the dict; if it is null, the values follow the header
+};
+
 // Offsets in bytes from the start of the object that the name's prefix indicates.
 struct Layout {
   uint32_t version = 0;  // major << 8 | minor
@@ -114,15 +122,23 @@ struct Layout {
   uint32_t type_basic_size = 32;  // tp_basicsize and so on: Py_ssize_t, Py_ssize_t, unsigned long
   uint32_t type_item_size = 40;
   uint32_t type_flags = 168;
-  uint32_t type_next = 224;   // tp_iternext, a function: not null if the objects are iterators
-  uint32_t tuple_items = 24;  // PyObject*[object_size]
-  uint32_t cell_value = 16;   // PyObject*
+  uint32_t type_next = 224;  // tp_iternext, a function: not null if the objects are iterators
+  uint32_t type_name = 24;   // tp_name, a C string
+  uint32_t type_dict = 264;  // PyObject*; from 3.12 null in the interpreter's own types
+  uint32_t type_set = 280;   // tp_descr_set, a function: not null if it computes an attribute
+  uint32_t type_dict_offset = 288;    // tp_dictoffset: positive: of a dict in the object
+  uint32_t type_mro = 344;            // tuple of types
+  uint32_t type_cached_keys = kNone;  // PyDictKeysObject* of a class with kManagedDict; from 3.11
+  uint32_t tuple_items = 24;          // PyObject*[object_size]
+  uint32_t cell_value = 16;           // PyObject*
   // int: up to 3.11 the number of digits, negative for a negative int; from 3.12 lv_tag.
   uint32_t integer_size = 16;
   uint32_t integer_digits = 24;  // uint32_t of kDigitBits bits each, least significant first
   bool integer_tagged = false;
   uint32_t dict_keys = 32;    // PyDictKeysObject*
   uint32_t dict_values = 40;  // null: the values are stored with the keys
+  Attributes attributes = Attributes::kInDict;
+  uint32_t values_items = 0;  // of PyDictValues: PyObject*[number of keys]
   // The generator's frame: up to 3.10 a PyFrameObject*, from 3.11 the frame itself.
   uint32_t generator_frame = kNone;
   uint32_t generator_state = kNone;  // signed char, negative while it is suspended; from 3.11
@@ -157,10 +173,14 @@ enum SlotKind : uint8_t { kCellSlot = 0x40, kFreeSlot = 0x80 };
 enum KeysKind : uint8_t {
   kAnyKeys = 0,      // entries of hash, key, value; up to 3.10 the only kind
   kUnicodeKeys = 1,  // entries of key, value
+  kSharedKeys = 2,   // the same; the values are elsewhere
 };
 
 inline constexpr uint32_t kDigitBits = 30;
 inline constexpr uint64_t kIntegerFlag = 1 << 24;  // tp_flags of int and its subclasses
+// tp_flags from 3.11: see Attributes; and from 3.13: the objects have values after the header.
+inline constexpr uint64_t kManagedDict = 1 << 4;
+inline constexpr uint64_t kInlineValues = 1 << 2;
 
 // lv_tag (pycore_long.h): digits << 3 | flags.
 inline constexpr uint32_t kTagShift = 3;
@@ -309,6 +329,8 @@ constexpr Layout Python311() {
   row.keys_kind = 10;
   row.keys_entry_count = 24;
   row.keys_indices = 32;
+  row.type_cached_keys = 872;
+  row.attributes = Attributes::kBefore;
   return row;
 }
 
@@ -338,6 +360,8 @@ constexpr Layout Python312() {
   row.integer_tagged = true;
   row.generator_frame = 72;
   row.generator_state = 67;
+  row.type_cached_keys = 880;
+  row.attributes = Attributes::kTaggedBefore;
   return row;
 }
 
@@ -358,6 +382,8 @@ constexpr Layout Python313() {
   row.code_bytes = 208;
   row.code_instructions = 200;
   row.code_first_traceable = 184;
+  row.attributes = Attributes::kInline;
+  row.values_items = 8;
   return row;
 }
 
@@ -393,6 +419,7 @@ constexpr Layout Python314() {
   row.keys_kind = 10;
   row.keys_entry_count = 24;
   row.keys_indices = 32;
+  row.type_mro = kNone;  // attributes are not read
   return row;
 }
 

@@ -12,6 +12,7 @@
 
 #include "collector/base/result.h"
 #include "collector/live/activity.h"
+#include "collector/live/condition_reader.h"
 #include "collector/live/live_frames.h"
 #include "collector/live/live_stack.h"
 #include "collector/live/native_variables.h"
@@ -127,9 +128,31 @@ std::vector<VariablesOfFrame> TakeVariables(pid_t pid, uint64_t start_ticks, pid
         std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", none);
     return ReadNativeVariables(image, program.string(), thread, symbolizer, &IsUserLine);
   }
-  for (LiveFrame& frame : LiveFrames(thread, symbolizer)) {  // innermost first
-    if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
-    frames.push_back({std::move(frame.frame), std::move(frame.variables)});
+  const auto frames_of = [&](const LiveStacks& look) {
+    std::vector<VariablesOfFrame> shown;  // innermost first
+    if (look.threads.empty()) return shown;
+    for (LiveFrame& frame : LiveFrames(look.threads.front(), symbolizer)) {
+      if (frame.frame.language != Language::kPython || IsFrameworkFrame(frame.frame)) continue;
+      shown.push_back({std::move(frame.frame), std::move(frame.variables)});
+    }
+    return shown;
+  };
+  ConditionReader conditions;
+  for (const VariablesOfFrame& frame : frames_of(stacks)) {
+    for (std::string& name : conditions.NamesAround(frame.frame)) {
+      if (std::ranges::find(options.python_asked, name) == options.python_asked.end()) {
+        options.python_asked.push_back(std::move(name));
+      }
+    }
+  }
+  // Two looks, of which only equal values count: other threads of the process may be running.
+  frames = frames_of(CaptureLiveStacks(proc, pid, options));
+  const std::vector<VariablesOfFrame> again = frames_of(CaptureLiveStacks(proc, pid, options));
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const bool there = i < again.size() && again[i].frame == frames[i].frame;
+    std::erase_if(frames[i].variables, [&](const Variable& variable) {
+      return !there || std::ranges::find(again[i].variables, variable) == again[i].variables.end();
+    });
   }
   std::ranges::reverse(frames);
   return frames;

@@ -87,7 +87,7 @@ class Capture {
         OwnNumber(proc_, "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread->tid));
     const SnapshotCallback read_python = [&](const ThreadSnapshot& snapshot) {
       python = python_->Read(native_id, snapshot.thread_pointer, thread->tid == pid_,
-                             options_.python_locals);
+                             options_.python_locals, options_.python_asked);
     };
     if (const auto snapshot = taker.TakeBlocked(thread->tid, read_python)) {
       Keep(unwinder->Unwind(*snapshot, options_.max_frames), CaptureMethod::kUndisturbed,

@@ -59,6 +59,7 @@ struct LiveStackOptions {
   // Also read the variables of Python frames (PythonLocals): the thread is held about ten
   // microseconds longer per Python frame, within the same limit.
   bool python_locals = false;
+  std::vector<std::string> python_asked = {};  // what else to read: see ReadPythonLocals()
   // Number of additional digests of each stopped thread, a millisecond apart; the thread is stopped
   // for each.
   int more_digests = 0;

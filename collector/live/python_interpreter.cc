@@ -169,7 +169,14 @@ PythonPresence FindPythonInterpreter(const ProcessImage& image, const std::strin
       continue;
     }
     presence = Examine(image.memory(), module, at, interpreter, why);
-    if (presence == PythonPresence::kKnown) return presence;
+    if (presence == PythonPresence::kKnown) {
+      for (const LoadedModule& other : image.modules()) {
+        if (other.path.find("/_multiarray_umath.") == std::string::npos) continue;
+        interpreter->numpy_begin = other.data_start;
+        interpreter->numpy_end = other.data_end;
+      }
+      return presence;
+    }
   }
   return presence;
 }

@@ -34,6 +34,9 @@ struct PythonInterpreter {
   uint64_t set_type = 0;
   uint64_t none = 0;  // None
   uint64_t yes = 0;   // True
+  // The data of NumPy's library, which has its types; 0: not loaded.
+  uint64_t numpy_begin = 0;
+  uint64_t numpy_end = 0;
 };
 
 enum class PythonPresence : uint8_t {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/live/python_objects.h"
 
 namespace rollcall {
@@ -92,10 +94,12 @@ std::vector<uint64_t> StoredIndices(const std::vector<unsigned char>& instructio
 class LocalsReader {
  public:
   LocalsReader(const ProcessMemory& memory, const PythonInterpreter& interpreter,
-               std::chrono::steady_clock::time_point deadline)
+               std::chrono::steady_clock::time_point deadline,
+               const std::vector<std::string>& asked)
       : interpreter_(interpreter),
         layout_(interpreter.layout),
         deadline_(deadline),
+        asked_(asked),
         objects_(&memory, &interpreter) {}
 
   // Whether all required addresses and offsets are known.
@@ -120,6 +124,7 @@ class LocalsReader {
     if (!code->optimized && frame.locals == frame.globals) {
       TakeGlobals(frame, &locals, &digest);
     }
+    TakeAsked(frame, *code, &locals);
     // A partial list of variables must not be taken for a complete list.
     if (Late()) return {};
     if (code->slots <= kMaxPythonSlots) locals.digest = std::max<uint64_t>(digest.value(), 1);
@@ -287,17 +292,107 @@ class LocalsReader {
   void TakeVariables(const SlotFrame& frame, const SlotCode& code, PythonLocals* locals) {
     const size_t count = std::min(code.names.size(), frame.slots.size());
     for (size_t i = 0; i < count && !Late(); ++i) {
-      uint64_t address = frame.slots[i] & ~python::kFrameCodeTag;
+      const uint64_t address = VariableAt(frame, code, i);
       const PythonObject* object = Find(address);
-      if (object == nullptr) continue;
-      if (code.cells[i] && object->type == interpreter_.cell_type) {
-        if (object->size < layout_.cell_value + 8) continue;
-        address = PythonField<uint64_t>(object->bytes.data(), layout_.cell_value);
-        object = Find(address);
-        if (object == nullptr) continue;
-      }
-      Take(code.names[i], address, *object, locals);
+      if (object != nullptr) Take(code.names[i], address, *object, locals);
     }
+  }
+
+  // The address of the object that the variable in slot `i` refers to; 0: none.
+  uint64_t VariableAt(const SlotFrame& frame, const SlotCode& code, size_t i) {
+    const uint64_t address = frame.slots[i] & ~python::kFrameCodeTag;
+    const PythonObject* object = Find(address);
+    if (object == nullptr || !code.cells[i] || object->type != interpreter_.cell_type) {
+      return address;
+    }
+    if (object->size < layout_.cell_value + 8) return 0;
+    return PythonField<uint64_t>(object->bytes.data(), layout_.cell_value);
+  }
+
+  // --- What was asked for
+
+  void TakeAsked(const SlotFrame& frame, const SlotCode& code, PythonLocals* locals) {
+    if (asked_.empty()) return;
+    const std::unordered_map<std::string, uint64_t> names = NamesOf(frame.code);
+    for (const std::string& path : asked_) {
+      if (Late()) return;
+      if (std::ranges::find(locals->variables, path, &Variable::name) != locals->variables.end()) {
+        continue;
+      }
+      std::string_view rest = path;
+      const std::string root(TakeUntil('.', &rest));
+      bool global = false;
+      uint64_t address = RootOf(frame, code, names, root, &global);
+      bool computed = false;
+      while (!rest.empty() && address != 0 && !computed) {
+        const auto name = names.find(std::string(TakeUntil('.', &rest)));
+        const PythonObject* object = Find(address);
+        if (name == names.end() || object == nullptr) {
+          address = 0;
+          break;
+        }
+        const auto attribute = objects_.FindAttribute(address, *object, name->second);
+        address = attribute.value;
+        computed = attribute.computed;
+      }
+      std::optional<Variable> value;
+      const PythonObject* object = Find(address);
+      if (computed) {
+        value = Variable{.name = {}, .kind = Variable::Kind::kComputed};
+      } else if (object != nullptr) {
+        value = objects_.Scalar(address, *object);
+      }
+      if (!value || locals->variables.size() == kMaxPythonVariables) continue;
+      value->name = path;
+      value->if_named = true;
+      value->outlives = global;
+      locals->variables.push_back(std::move(*value));
+    }
+  }
+
+  // The object that the name refers to in the frame: a variable, or a global; 0: none.
+  uint64_t RootOf(const SlotFrame& frame, const SlotCode& code,
+                  const std::unordered_map<std::string, uint64_t>& names, const std::string& root,
+                  bool* global) {
+    const size_t count = std::min(code.names.size(), frame.slots.size());
+    for (size_t i = 0; i < count; ++i) {
+      if (NameText(code.names[i]) == root) return VariableAt(frame, code, i);
+    }
+    const auto name = names.find(root);
+    uint64_t found = 0;
+    // A class body, or code for exec(), may have the name among its own.
+    if (name == names.end() || (!code.optimized && frame.locals != frame.globals)) return found;
+    *global = true;
+    objects_.ReadDict(frame.globals, kMaxGlobals, [&](uint64_t key, uint64_t value) {
+      if (key == name->second) found = value;
+    });
+    return found;
+  }
+
+  // The names of globals and attributes that the code uses, as interned objects.
+  std::unordered_map<std::string, uint64_t> NamesOf(uint64_t code) {
+    std::array<unsigned char, kMaxCodeHeadBytes> at{};
+    std::vector<uint64_t> names;
+    std::unordered_map<std::string, uint64_t> found;
+    if (!objects_.Read(code, at.data(), layout_.code_bytes) ||
+        !objects_.ReadTuple(PythonField<uint64_t>(at.data(), layout_.code_names), kMaxStoredNames,
+                            &names)) {
+      return found;
+    }
+    for (const uint64_t name : names) {
+      if (Late()) break;
+      if (const std::string& text = NameText(name); !text.empty()) found.emplace(text, name);
+    }
+    return found;
+  }
+
+  // Empty if it cannot be read.
+  const std::string& NameText(uint64_t name) {
+    const auto [entry, is_new] = names_.try_emplace(name);
+    if (is_new && !objects_.ReadText(name, kMaxVariableNameCharacters, &entry->second)) {
+      entry->second.clear();
+    }
+    return entry->second;
   }
 
   void TakeGlobals(const SlotFrame& frame, PythonLocals* locals, SlotDigest* digest) {
@@ -319,11 +414,7 @@ class LocalsReader {
   void Take(uint64_t name, uint64_t address, const PythonObject& object, PythonLocals* locals) {
     std::optional<Variable> value = objects_.Scalar(address, object);
     if (!value || locals->variables.size() == kMaxPythonVariables) return;
-    const auto [entry, is_new] = names_.try_emplace(name);
-    if (is_new && !objects_.ReadText(name, kMaxVariableNameCharacters, &entry->second)) {
-      entry->second.clear();
-    }
-    const std::string& text = entry->second;
+    const std::string& text = NameText(name);
     // A comprehension's variable hides the module's.
     if (text.empty() || std::ranges::any_of(locals->variables, [&](const Variable& one) {
           return one.name == text;
@@ -370,6 +461,7 @@ class LocalsReader {
   const PythonInterpreter& interpreter_;
   const python::Layout& layout_;
   const std::chrono::steady_clock::time_point deadline_;
+  const std::vector<std::string>& asked_;
   PythonObjects objects_;
   std::unordered_map<uint64_t, PythonObject> seen_;
   std::unordered_map<uint64_t, SlotCode> codes_;
@@ -381,9 +473,10 @@ class LocalsReader {
 std::vector<PythonLocals> ReadPythonLocals(const ProcessMemory& memory,
                                            const PythonInterpreter& interpreter,
                                            std::span<const uint64_t> frames,
-                                           std::chrono::steady_clock::time_point deadline) {
+                                           std::chrono::steady_clock::time_point deadline,
+                                           const std::vector<std::string>& asked) {
   std::vector<PythonLocals> all(frames.size());
-  LocalsReader reader(memory, interpreter, deadline);
+  LocalsReader reader(memory, interpreter, deadline, asked);
   if (!reader.Usable()) return all;
   for (size_t i = 0; i < frames.size() && !reader.Late(); ++i) all[i] = reader.Read(frames[i]);
   return all;

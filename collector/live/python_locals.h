@@ -25,7 +25,8 @@ struct PythonLocals {
   // In the order of the code's variables, at most kMaxPythonIntegers. For a module's frame: the
   // variables of a comprehension that runs in it, then the globals that its own code stores.
   std::vector<PythonInteger> integers;
-  // The same variables, and those of the other kinds of Variable; at most kMaxPythonVariables.
+  // The same variables, and those of the other kinds of Variable; at most kMaxPythonVariables. Then
+  // what was asked for.
   std::vector<Variable> variables;
   // Hash of the frame's instruction, its variables, its value stack, and the objects that they
   // refer to. Of each object, the hash covers the type and, within the first 48 bytes after the
@@ -50,11 +51,13 @@ inline constexpr size_t kMaxPythonSlots = 512;
 // Returns one entry for each of `frames`, which are addresses of frames of one thread that is
 // currently not moving. An entry is empty if its frame cannot be read or was not reached by
 // `deadline`. All entries are empty if the interpreter's layout is not known well enough. A frame
-// with more slots than kMaxPythonSlots has the integers of the first slots and no digest.
+// with more slots than kMaxPythonSlots has the integers of the first slots and no digest. `asked`:
+// globals, and attributes of variables ("self.done"), to read in each frame whose code names them.
 std::vector<PythonLocals> ReadPythonLocals(const ProcessMemory& memory,
                                            const PythonInterpreter& interpreter,
                                            std::span<const uint64_t> frames,
-                                           std::chrono::steady_clock::time_point deadline);
+                                           std::chrono::steady_clock::time_point deadline,
+                                           const std::vector<std::string>& asked = {});
 
 }  // namespace rollcall
 

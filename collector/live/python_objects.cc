@@ -2,6 +2,8 @@
 #include "collector/live/python_objects.h"
 
 #include <algorithm>
+#include <bit>
+#include <string_view>
 
 #include "collector/base/text.h"
 
@@ -10,6 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxObjectBytes = 1 << 20;  // size of a type's objects, without items
 constexpr uint64_t kMaxIndexBytes = uint64_t{1} << 32;
+constexpr uint64_t kMaxAttributes = 4096;  // of an object or a class
 
 // Address and number of a dict's entries.
 struct DictTable {
@@ -27,7 +30,7 @@ bool FindEntries(const unsigned char* keys, uint64_t address, const python::Layo
   if (layout.keys_index_bytes != python::kNone) {
     const auto shift = PythonField<uint8_t>(keys, layout.keys_index_bytes);
     const auto kind = PythonField<uint8_t>(keys, layout.keys_kind);
-    if (shift > 32 || kind > python::kUnicodeKeys) return false;
+    if (shift > 32 || kind > python::kSharedKeys) return false;
     index_bytes = uint64_t{1} << shift;
     hashes = kind == python::kAnyKeys;
   } else {
@@ -148,7 +151,7 @@ std::optional<int64_t> PythonObjects::Integer(const PythonObject& object) const 
   return static_cast<int64_t>(negative ? -value : value);
 }
 
-std::optional<Variable> PythonObjects::Scalar(uint64_t address, const PythonObject& object) const {
+std::optional<Variable> PythonObjects::Scalar(uint64_t address, const PythonObject& object) {
   using Kind = Variable::Kind;
   const auto of = [&](Kind kind, uint64_t bits) { return Variable{{}, kind, bits}; };
   // A type that the interpreter does not export is 0, which no object has.
@@ -168,10 +171,152 @@ std::optional<Variable> PythonObjects::Scalar(uint64_t address, const PythonObje
       object.type == interpreter_.bytes_type;
   const uint32_t at = kPythonHeaderBytes + (object.type == interpreter_.set_type ? 8 : 0);
   const bool is_float = object.type == interpreter_.float_type;
-  if (!has_size && !is_float && object.type != interpreter_.set_type) return {};
+  if (!has_size && !is_float && object.type != interpreter_.set_type) return OfNumPy(object);
   if (object.size < at + sizeof(uint64_t)) return {};
   return of(is_float ? Kind::kFloat : Kind::kLength,
             PythonField<uint64_t>(object.bytes.data(), at));
+}
+
+uint64_t PythonObjects::Word(uint64_t address) const {
+  uint64_t word = 0;
+  return Read(address, &word, sizeof(word)) ? word : 0;
+}
+
+uint64_t PythonObjects::FindInDict(uint64_t dict, uint64_t name) const {
+  PythonObject object;
+  if (!ReadObject(dict, &object) || object.type != interpreter_.dict_type ||
+      object.size < layout_.dict_values + 8) {
+    return 0;
+  }
+  const auto values = PythonField<uint64_t>(object.bytes.data(), layout_.dict_values);
+  if (values != 0) {
+    return FindInValues(PythonField<uint64_t>(object.bytes.data(), layout_.dict_keys), values,
+                        name);
+  }
+  uint64_t found = 0;
+  ReadDict(dict, kMaxAttributes, [&](uint64_t key, uint64_t value) {
+    if (key == name) found = value;
+  });
+  return found;
+}
+
+uint64_t PythonObjects::FindInValues(uint64_t keys, uint64_t values, uint64_t name) const {
+  std::array<unsigned char, 48> head{};
+  DictTable table;
+  if (layout_.keys_indices > head.size() || !Read(keys, head.data(), layout_.keys_indices) ||
+      !FindEntries(head.data(), keys, layout_, &table)) {
+    return 0;
+  }
+  std::vector<unsigned char> entries(std::min(table.count, kMaxAttributes) * table.entry_bytes);
+  if (memory_.Read(table.entries, entries.data(), entries.size()) != entries.size()) return 0;
+  for (size_t i = 0; i * table.entry_bytes < entries.size(); ++i) {
+    if (PythonField<uint64_t>(&entries[i * table.entry_bytes], table.key) != name) continue;
+    return Word(values + layout_.values_items + i * sizeof(uint64_t));
+  }
+  return 0;
+}
+
+uint64_t PythonObjects::FindInObject(uint64_t address, uint64_t type, uint64_t name) const {
+  using python::Attributes;
+  const uint64_t flags = Word(type + layout_.type_flags);
+  if (layout_.attributes == Attributes::kInDict || (flags & python::kManagedDict) == 0) {
+    const auto offset = static_cast<int64_t>(Word(type + layout_.type_dict_offset));
+    if (offset <= 0 || offset > (1 << 20)) return 0;
+    return FindInDict(Word(address + static_cast<uint64_t>(offset)), name);
+  }
+  const uint64_t before = Word(address - 3 * sizeof(uint64_t));
+  const uint64_t keys = Word(type + layout_.type_cached_keys);
+  if (layout_.attributes == Attributes::kTaggedBefore) {
+    return (before & 1) != 0 ? FindInValues(keys, before + 1, name) : FindInDict(before, name);
+  }
+  if (before != 0) return FindInDict(before, name);
+  if (layout_.attributes == Attributes::kBefore) {
+    const uint64_t values = Word(address - 4 * sizeof(uint64_t));
+    return values == 0 ? 0 : FindInValues(keys, values, name);
+  }
+  // PyDictValues: capacity, size, embedded, valid.
+  const uint64_t values = address + kPythonHeaderBytes;
+  constexpr uint64_t kValid = uint64_t{1} << 24;
+  const bool is_inline = (flags & python::kInlineValues) != 0 && (Word(values) & kValid) != 0;
+  return is_inline ? FindInValues(keys, values, name) : 0;
+}
+
+PythonObjects::Attribute PythonObjects::FindAttribute(uint64_t address, const PythonObject& object,
+                                                      uint64_t name) {
+  constexpr uint64_t kMaxBases = 64;
+  std::vector<uint64_t> bases;
+  if (layout_.type_mro == python::kNone || !TypeOf(object).sound ||
+      !ReadTuple(Word(object.type + layout_.type_mro), kMaxBases, &bases)) {
+    return {};
+  }
+  for (const uint64_t base : bases) {
+    const uint64_t value = FindInDict(Word(base + layout_.type_dict), name);
+    PythonObject found;
+    if (value == 0 || !ReadObject(value, &found)) continue;
+    if (Word(found.type + layout_.type_set) != 0) return {.computed = true};
+    break;
+  }
+  return {.value = FindInObject(address, object.type, name)};
+}
+
+// Layouts: numpy/arrayscalars.h and ndarraytypes.h. The same in NumPy 1 and 2.
+std::optional<Variable> PythonObjects::OfNumPy(const PythonObject& object) const {
+  using Kind = Variable::Kind;
+  struct Row {
+    std::string_view name;
+    Kind kind;
+    size_t bytes;
+    bool is_signed;
+  };
+  static constexpr Row kRows[] = {
+      {"bool", Kind::kBool, 1, false},      {"bool_", Kind::kBool, 1, false},
+      {"int8", Kind::kInteger, 1, true},    {"int16", Kind::kInteger, 2, true},
+      {"int32", Kind::kInteger, 4, true},   {"int64", Kind::kInteger, 8, true},
+      {"uint8", Kind::kInteger, 1, false},  {"uint16", Kind::kInteger, 2, false},
+      {"uint32", Kind::kInteger, 4, false}, {"uint64", Kind::kInteger, 8, false},
+      {"float32", Kind::kFloat, 4, true},   {"float64", Kind::kFloat, 8, true}};
+  constexpr uint32_t kData = 16, kDimensionCount = 24, kDimensions = 32, kDescription = 56;
+  constexpr uint32_t kDescriptionType = 16, kByteOrder = 26;
+  const auto name_of = [&](uint64_t type) -> std::string {
+    if (type < interpreter_.numpy_begin || type >= interpreter_.numpy_end) return {};
+    std::array<char, 32> text{};
+    memory_.Read(Word(type + layout_.type_name), text.data(), text.size() - 1);
+    const std::string_view name = text.data();
+    return name.starts_with("numpy.") ? std::string(name.substr(6)) : std::string();
+  };
+  const auto value_of = [&](const std::string& type, const void* data) -> std::optional<Variable> {
+    const auto* row = std::ranges::find(kRows, type, &Row::name);
+    if (row == std::end(kRows)) return {};
+    uint64_t bits = 0;
+    std::memcpy(&bits, data, row->bytes);
+    if (row->kind == Kind::kFloat && row->bytes == 4) {
+      bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(bits))});
+    } else if (row->is_signed && row->kind == Kind::kInteger) {
+      const size_t unused = 64 - 8 * row->bytes;
+      bits = static_cast<uint64_t>(static_cast<int64_t>(bits << unused) >> unused);
+    } else if (row->kind == Kind::kInteger && static_cast<int64_t>(bits) < 0) {
+      return {};
+    }
+    return Variable{.name = {}, .kind = row->kind, .bits = bits};
+  };
+  const std::string type = name_of(object.type);
+  if (type.empty() || object.size < object.bytes.size()) return {};
+  if (type != "ndarray") return value_of(type, &object.bytes[kPythonHeaderBytes]);
+  const auto dimensions = PythonField<int32_t>(object.bytes.data(), kDimensionCount);
+  if (dimensions > 0) {
+    const uint64_t length = Word(PythonField<uint64_t>(object.bytes.data(), kDimensions));
+    if (static_cast<int64_t>(length) < 0) return {};
+    return Variable{.name = {}, .kind = Kind::kLength, .bits = length};
+  }
+  const auto description = PythonField<uint64_t>(object.bytes.data(), kDescription);
+  std::array<unsigned char, 8> order{};
+  uint64_t data = 0;
+  if (dimensions != 0 || !Read(description + (kByteOrder & ~7U), order.data(), order.size()) ||
+      (order[kByteOrder & 7] != '=' && order[kByteOrder & 7] != '|') ||
+      memory_.Read(PythonField<uint64_t>(object.bytes.data(), kData), &data, sizeof(data)) == 0) {
+    return {};
+  }
+  return value_of(name_of(Word(description + kDescriptionType)), &data);
 }
 
 const PythonType& PythonObjects::TypeOf(const PythonObject& object) {
@@ -197,8 +342,8 @@ PythonType PythonObjects::ReadType(uint64_t address) const {
   type.sound = type.basic_size >= kPythonHeaderBytes && type.basic_size <= kMaxObjectBytes &&
                type.item_size <= kMaxObjectBytes;
   type.iterates = PythonField<uint64_t>(at.data(), layout_.type_next) != 0;
-  type.is_integer =
-      (PythonField<uint64_t>(at.data(), layout_.type_flags) & python::kIntegerFlag) != 0;
+  type.flags = PythonField<uint64_t>(at.data(), layout_.type_flags);
+  type.is_integer = (type.flags & python::kIntegerFlag) != 0;
   return type;
 }
 

@@ -46,6 +46,7 @@ struct PythonType {
   bool is_integer = false;
   uint64_t basic_size = 0;
   uint64_t item_size = 0;
+  uint64_t flags = 0;
 };
 
 // Not thread-safe. The constructor's arguments must outlive it.
@@ -66,16 +67,24 @@ class PythonObjects {
   // Read the start of a bytes object or of a tuple: at most `max` elements.
   bool ReadBytes(uint64_t address, uint64_t max, std::vector<unsigned char>* bytes) const;
   bool ReadTuple(uint64_t address, uint64_t max, std::vector<uint64_t>* items) const;
-  // Visits the first `max` entries of a dict's table, as addresses. False if the object is no dict
-  // or its table cannot be read.
+  // Visits the first `max` entries of a dict's table, as addresses. False if the object is no dict,
+  // if it shares its keys with others, or if its table cannot be read.
   bool ReadDict(uint64_t address, uint64_t max,
                 const std::function<void(uint64_t key, uint64_t value)>& visit) const;
 
   // The value of an int; bools are excluded. Nothing if it takes more than 64 bits.
   std::optional<int64_t> Integer(const PythonObject& object) const;
 
-  // The value of the object at `address`, without a name, if it is of one of the kinds of Variable.
-  std::optional<Variable> Scalar(uint64_t address, const PythonObject& object) const;
+  // The value of the object at `address`, without a name, if it is of one of the kinds of Variable:
+  // also of a number of NumPy, of an array without dimensions, and the length of an array.
+  std::optional<Variable> Scalar(uint64_t address, const PythonObject& object);
+
+  // How the object's attribute with the interned name at `name` is found.
+  struct Attribute {
+    bool computed = false;  // a function of its class computes it
+    uint64_t value = 0;     // address; 0: there is none, or it is not known
+  };
+  Attribute FindAttribute(uint64_t address, const PythonObject& object, uint64_t name);
 
   // Returns a reference owned by this object.
   const PythonType& TypeOf(const PythonObject& object);
@@ -85,6 +94,13 @@ class PythonObjects {
 
  private:
   PythonType ReadType(uint64_t address) const;
+  // The address of the value of the key at `name`; 0: none.
+  uint64_t FindInDict(uint64_t dict, uint64_t name) const;
+  // The same, of a table with its values at `values`.
+  uint64_t FindInValues(uint64_t keys, uint64_t values, uint64_t name) const;
+  uint64_t FindInObject(uint64_t address, uint64_t type, uint64_t name) const;
+  std::optional<Variable> OfNumPy(const PythonObject& object) const;
+  uint64_t Word(uint64_t address) const;
 
   const ProcessMemory& memory_;
   const PythonInterpreter& interpreter_;

@@ -50,7 +50,7 @@ class Walker {
         frame_bytes_(std::max(layout_.object_type + 8, python::FrameBytes(layout_))),
         objects_(&memory, &interpreter) {}
 
-  PythonStack Walk(uint64_t state, bool locals) {
+  PythonStack Walk(uint64_t state, bool locals, const std::vector<std::string>& asked) {
     uint64_t frame = 0;
     if (frame_bytes_ > kMaxFrameBytes || layout_.code_bytes > kMaxCodeBytes) {
       Fail("its structures are larger than any known");
@@ -60,7 +60,7 @@ class Walker {
       Follow(frame);
     }
     // The locals are read last because the frames matter more.
-    if (locals) TakeLocals();
+    if (locals) TakeLocals(asked);
     return std::move(stack_);
   }
 
@@ -82,8 +82,9 @@ class Walker {
     return Read(*frame + layout_.cframe_frame, frame, sizeof(*frame));
   }
 
-  void TakeLocals() {
-    std::vector<PythonLocals> all = ReadPythonLocals(memory_, interpreter_, addresses_, deadline_);
+  void TakeLocals(const std::vector<std::string>& asked) {
+    std::vector<PythonLocals> all =
+        ReadPythonLocals(memory_, interpreter_, addresses_, deadline_, asked);
     for (size_t i = 0; i < all.size(); ++i) {
       stack_.frames[i].integers = std::move(all[i].integers);
       stack_.frames[i].variables = std::move(all[i].variables);
@@ -260,8 +261,9 @@ class Walker {
 }  // namespace
 
 PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
-                             uint64_t state, Clock::time_point deadline, bool locals) {
-  return Walker(memory, interpreter, deadline).Walk(state, locals);
+                             uint64_t state, Clock::time_point deadline, bool locals,
+                             const std::vector<std::string>& asked) {
+  return Walker(memory, interpreter, deadline).Walk(state, locals, asked);
 }
 
 PythonReader::PythonReader(const ProcessImage* image, const std::string& file_root,
@@ -280,7 +282,7 @@ bool PythonReader::IsThread(const PythonThread& thread, uint64_t native_id, uint
 }
 
 PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool is_main,
-                               bool locals) const {
+                               bool locals, const std::vector<std::string>& asked) const {
   PythonStack stack;
   if (presence_ == PythonPresence::kAbsent) return stack;
   if (!present()) {
@@ -295,7 +297,7 @@ PythonStack PythonReader::Read(uint64_t native_id, uint64_t thread_pointer, bool
   for (const PythonThread& thread : threads_.threads) {
     if (!IsThread(thread, native_id, thread_pointer, is_main)) continue;
     PythonStack part =
-        ReadPythonFrames(image_->memory(), interpreter_, thread.state, deadline, locals);
+        ReadPythonFrames(image_->memory(), interpreter_, thread.state, deadline, locals, asked);
     if (part.end == ring::PythonEnd::kNoFrames) continue;
     stack.end = part.end;
     stack.detail = std::move(part.detail);

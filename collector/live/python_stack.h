@@ -44,11 +44,12 @@ struct PythonStack {
 
 inline constexpr size_t kMaxLivePythonFrames = 128;
 
-// Reads the chain that starts at thread state `state`, with the frames' PythonLocals if `locals`.
+// Reads the chain that starts at thread state `state`, with the frames' PythonLocals if `locals`,
+// and what is `asked` for (ReadPythonLocals()).
 // Returns the frames that it has read by `deadline`.
 PythonStack ReadPythonFrames(const ProcessMemory& memory, const PythonInterpreter& interpreter,
                              uint64_t state, std::chrono::steady_clock::time_point deadline,
-                             bool locals = false);
+                             bool locals = false, const std::vector<std::string>& asked = {});
 
 // The Python state of one process at one time. Not thread-safe; `image` must outlive it.
 class PythonReader {
@@ -66,8 +67,8 @@ class PythonReader {
   // value of its pthread_self() (fs_base on x86-64). Each of them is 0 if unknown. `is_main`: the
   // thread is the process's initial thread. From 3.11 on, `native_id` or `thread_pointer` is
   // sufficient. Before 3.11, `thread_pointer` or `is_main` is required.
-  PythonStack Read(uint64_t native_id, uint64_t thread_pointer, bool is_main,
-                   bool locals = false) const;
+  PythonStack Read(uint64_t native_id, uint64_t thread_pointer, bool is_main, bool locals = false,
+                   const std::vector<std::string>& asked = {}) const;
 
  private:
   bool IsThread(const PythonThread& thread, uint64_t native_id, uint64_t thread_pointer,

@@ -23,6 +23,9 @@ MEMBERS = {"-O0": {"done_", "this->rounds", "parts_", "sizes", "limits_->toleran
                    "copy.inner.turns", "stop_", "mode_", "flags_.level", "flags_.wide", "flags_.on", "by_reference",
                    "file_count", "settings::big_count", "calls"}}
 FORTRAN_MEMBERS = {"-O0": {"part%skip", "part%tolerance", "module_count", "calls"}}
+PYTHON_MEMBERS = {"self.done", "self.rate", "self.kind", "self.names", "self.options.level", "self.best", "limit"}
+PYTHON_OTHERS = {"Solver": PYTHON_MEMBERS, "Late": PYTHON_MEMBERS, "around": {"enclosed"},
+                 "numbers": {"count", "small", "ratio", "flag", "scalar", "table"}}
 
 
 def same(shown, written):
@@ -104,6 +107,10 @@ def main():
                             (args.mpifort, "OMPI_FC", "gfortran", "members.f90", FORTRAN_MEMBERS)])
         if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode == 0:
             test.run("Python", ["/usr/bin/python3", os.path.join(HERE, "variables", "branch.py")], PYTHON)
+            members = ["/usr/bin/python3", os.path.join(HERE, "variables", "members.py")]
+            for function, always in PYTHON_OTHERS.items():
+                test.run("Python " + function, members, always, [function])
+            test.run("Python properties", members, set(), ["properties"], unshown="solver.computed")
         print("%d variables, %d values" % (test.shown, test.judged))
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -70,6 +70,12 @@ const std::map<std::string, uint32_t Layout::*> kFields = {
     {"type_item_size", &Layout::type_item_size},
     {"type_flags", &Layout::type_flags},
     {"type_next", &Layout::type_next},
+    {"type_name", &Layout::type_name},
+    {"type_dict", &Layout::type_dict},
+    {"type_set", &Layout::type_set},
+    {"type_dict_offset", &Layout::type_dict_offset},
+    {"type_mro", &Layout::type_mro},
+    {"type_cached_keys", &Layout::type_cached_keys},
     {"tuple_items", &Layout::tuple_items},
     {"cell_value", &Layout::cell_value},
     {"integer_size", &Layout::integer_size},
@@ -157,6 +163,11 @@ TEST(PythonLayout, RowsEqualTheInstalledHeaders) {
     if (version >= 0x30b) {
       EXPECT_EQ(kCellSlot, offsets.at("cell_slot")) << include;
       EXPECT_EQ(kFreeSlot, offsets.at("free_slot")) << include;
+      EXPECT_EQ(kManagedDict, offsets.at("managed_dict")) << include;
+      EXPECT_EQ(row->values_items, offsets.at("values_items")) << include;
+    }
+    if (version >= 0x30d) {
+      EXPECT_EQ(kInlineValues, offsets.at("inline_values")) << include;
     }
     ++compared;
   }

@@ -40,8 +40,10 @@ using ::testing::UnorderedElementsAre;
 
 // The Python frames of the script's main thread. On a busy machine the reader may not have enough
 // time for all of them: it then takes another sample.
-std::vector<LivePythonFrame> Look(const Script& script, bool locals = true) {
+std::vector<LivePythonFrame> Look(const Script& script, bool locals = true,
+                                  const std::vector<std::string>& asked = {}) {
   LiveStackOptions options = testing::Patient();
+  options.python_asked = asked;
   options.tid = script.child().pid();
   options.python_locals = locals;
   const auto give_up = std::chrono::steady_clock::now() + testing::kPatience;
@@ -228,6 +230,119 @@ TEST_F(PythonLocalsTest, ReadsOnlyRequestedVariables) {
       EXPECT_THAT(frame.integers, IsEmpty());
       EXPECT_EQ(frame.digest, 0U);
     }
+  }
+}
+
+constexpr char kObjects[] = R"(import os
+
+
+class Base:
+    shared = 1
+    hidden = 2
+
+    @property
+    def computed(self):
+        return 5
+
+
+class Plain(Base):
+    def __init__(self, turn):
+        self.turn = turn
+        self.done = turn > 1
+        self.hidden = 3
+        self.text = "secret"
+        self.best = None
+        self.gone = 8
+        del self.gone
+
+
+class Materialized(Plain):
+    def __init__(self, turn):
+        super().__init__(turn)
+        vars(self)["late"] = 4
+
+
+class Many(Plain):
+    def __init__(self, turn):
+        super().__init__(turn)
+        for i in range(70):
+            setattr(self, "more_%d" % i, i)
+        self.late = 4
+
+
+class Other(Plain):
+    def __init__(self, turn):
+        super().__init__(turn)
+        self.__dict__ = {"turn": turn + 100, "done": None}
+
+
+class Slots(Base):
+    __slots__ = ("turn",)
+
+    def __init__(self, turn):
+        self.turn = turn
+
+
+class Number(int):
+    pass
+
+
+def uses(self, one):
+    os.write(1, b"r")
+    os.read(0, 1)
+    return (self.turn, self.done, self.hidden, self.text, self.best, self.gone, self.late, self.shared,
+            self.computed, self.inner.turn, limit, one.turn, text)
+
+
+limit = 12
+text = "secret"
+number = Number(7)
+number.turn = 6
+plain = Plain(1)
+plain.inner = Plain(2)
+for self in (plain, Materialized(2), Many(3), Other(4), Slots(5)):
+    uses(self, number)
+)";
+
+TEST_F(PythonLocalsTest, ReadsAttributesAndGlobalsThatAreAskedFor) {
+  const std::vector<std::string> asked = {
+      "self.turn", "self.done", "self.hidden", "self.text",     "self.best",
+      "self.gone", "self.late", "self.shared", "self.computed", "self.inner.turn",
+      "limit",     "one.turn",  "text",        "unknown",       "self.unknown"};
+  for (const Installed& python : KnownInterpreters()) {
+    if (python.minor > 13) continue;
+    SCOPED_TRACE(python.path);
+    const TemporaryDirectory dir;
+    const Script script(python, dir, kObjects);
+    const auto look = [&] {
+      std::vector<std::string> shown;
+      for (const LivePythonFrame& frame : Look(script, true, asked)) {
+        if (NameOf(frame) != "uses") continue;
+        for (const Variable& one : frame.variables) {
+          EXPECT_TRUE(one.if_named) << one.name;
+          shown.push_back(one.name + "=" + one.Text(Language::kPython));
+        }
+      }
+      script.GoOn();
+      return shown;
+    };
+    const std::string computed = "self.computed=unknown";
+    EXPECT_THAT(look(), UnorderedElementsAre("self.turn=1", "self.done=False", "self.hidden=3",
+                                             "self.text=of length 6", "self.best=None", computed,
+                                             "self.inner.turn=2", "limit=12", "one.turn=6",
+                                             "text=of length 6"));
+    EXPECT_THAT(look(),
+                UnorderedElementsAre("self.turn=2", "self.done=True", "self.hidden=3",
+                                     "self.text=of length 6", "self.best=None", "self.late=4",
+                                     computed, "limit=12", "one.turn=6", "text=of length 6"));
+    EXPECT_THAT(look(),
+                UnorderedElementsAre("self.turn=3", "self.done=True", "self.hidden=3",
+                                     "self.text=of length 6", "self.best=None", "self.late=4",
+                                     computed, "limit=12", "one.turn=6", "text=of length 6"));
+    EXPECT_THAT(look(), UnorderedElementsAre("self.turn=104", "self.done=None", computed,
+                                             "limit=12", "one.turn=6", "text=of length 6"));
+    EXPECT_THAT(look(), UnorderedElementsAre("self.turn=unknown", computed, "limit=12",
+                                             "one.turn=6", "text=of length 6"));
   }
 }
 

@@ -74,6 +74,19 @@ int main(void) {
 #endif
 #endif
 #endif
+  SHOW("type_name", PyTypeObject, tp_name)
+  SHOW("type_dict", PyTypeObject, tp_dict)
+  SHOW("type_set", PyTypeObject, tp_descr_set)
+  SHOW("type_dict_offset", PyTypeObject, tp_dictoffset)
+  SHOW("type_mro", PyTypeObject, tp_mro)
+#if PY_VERSION_HEX >= 0x030b0000
+  SHOW("type_cached_keys", PyHeapTypeObject, ht_cached_keys)
+  SHOW("values_items", struct _dictvalues, values)
+  printf("managed_dict %lu\n", (unsigned long)Py_TPFLAGS_MANAGED_DICT);
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+  printf("inline_values %lu\n", (unsigned long)Py_TPFLAGS_INLINE_VALUES);
+#endif
   printf("code_bytes %zu\n", sizeof(PyCodeObject));
 #if PY_VERSION_HEX >= 0x030b0000
   SHOW("frame_globals", _PyInterpreterFrame, f_globals)
