@@ -85,7 +85,7 @@ class Test:
             options = ["-x", "c++"] if compiler.endswith("++") else []
             subprocess.run([driver, "-g", level, *options, os.path.join(HERE, "variables", source), "-o", program],
                            check=True, cwd=self.directory, env=dict(os.environ, **{variable: compiler}))
-            self.run("%s %s" % (compiler, level), [program], always.get(level, set()))
+            self.run("%s %s %s" % (source, compiler, level), [program], always.get(level, set()))
 
 
 def main():

@@ -124,7 +124,7 @@ TEST(SourceBlocks, FindsConditionsOfCasesInC) {
                        "  auto lambda = [] { switch (z) { default: c(); } };\n"
                        "}\n",
                        SourceSyntax::kBraces),
-            "3-3 (mode), 4-7 (mode), 8-11 (mode), 10-11 (inner()), 12-14 (mode), 13-13 (y), "
+            "3-7 (mode), 8-11 (mode), 10-11 (inner()), 12-14 (mode), 13-13 (y), "
             "15-15 (z)");
 }
 
