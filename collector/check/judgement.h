@@ -39,9 +39,33 @@ struct JobOutcome {
   double seconds = 0;  // wall time
 };
 
+// One steered run of `rollcall check --schedules`.
+struct ScheduleOutcome {
+  enum class Result : uint8_t {
+    kSameOutput,   // the same lines on standard output as the first run
+    kOtherOutput,  // not an error by itself
+    kHang,
+    kFindings,  // that count, without a hang
+    kFailed,    // the job failed by itself
+    kNotExplored,
+  };
+  Result result = Result::kNotExplored;
+  std::string title;  // what differs from the first run
+  std::string why;    // of kHang, kFindings and kFailed: what happened; kNotExplored: the reason
+  std::string plan;   // the file for --replay; empty: none is kept
+  double seconds = 0;
+};
+
+constexpr std::string_view ScheduleResultName(ScheduleOutcome::Result result) {
+  constexpr std::string_view kNames[] = {"same output", "other output", "hang",
+                                         "findings",    "failed",       "not explored"};
+  return kNames[static_cast<size_t>(result)];
+}
+
 struct Judgement {
   std::vector<Ruling> rulings;    // parallel to Report::findings
   std::optional<JobOutcome> job;  // none: not known
+  std::vector<ScheduleOutcome> schedules;  // in the order of the runs
 
   bool Fails() const {
     for (const Ruling& ruling : rulings) {

@@ -20,6 +20,13 @@ void ExportJson(const Subject& subject, std::ostream& out) {
                    {"ended_by_rollcall", job->ended_by_rollcall},
                    {"seconds", job->seconds}};
   }
+  for (const ScheduleOutcome& schedule : subject.judgement.schedules) {
+    json["schedules"].push_back({{"result", ScheduleResultName(schedule.result)},
+                                 {"title", schedule.title},
+                                 {"why", schedule.why},
+                                 {"plan", schedule.plan},
+                                 {"seconds", schedule.seconds}});
+  }
   out << ToText(json);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JUnit XML as Jenkins and GitLab read it; tests/schemas has the schema. There is one test case for
-// the job itself, and one for each finding.
+// the job itself, one for each finding, and one for each steered run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,6 +129,30 @@ Case FindingCase(const Trace& trace, const Finding& finding, const Ruling& rulin
   return result;
 }
 
+// The findings of a hang have cases of their own.
+Case ScheduleCase(const ScheduleOutcome& schedule) {
+  Case result;
+  result.name = schedule.title;
+  result.class_name = "rollcall.schedules";
+  result.seconds = schedule.seconds;
+  const std::string name(ScheduleResultName(schedule.result));
+  const std::string text =
+      Escape(schedule.why.empty() ? name : fmt::format("{}: {}", name, schedule.why));
+  switch (schedule.result) {
+    case ScheduleOutcome::Result::kFailed:
+      result.result = Case::Result::kError;
+      result.body = fmt::format(R"(<error type="job-failed" message="{0}">{0}</error>)", text);
+      break;
+    case ScheduleOutcome::Result::kNotExplored:
+      result.result = Case::Result::kSkipped;
+      result.body = fmt::format("<skipped>{}</skipped>", text);
+      break;
+    default:
+      result.body = fmt::format("<system-out>{}</system-out>", text);
+  }
+  return result;
+}
+
 std::vector<Case> Cases(const Subject& subject) {
   std::vector<Case> cases;
   const Judgement& judgement = subject.judgement;
@@ -139,6 +163,9 @@ std::vector<Case> Cases(const Subject& subject) {
     const size_t before = seen[next.name]++;
     if (before != 0) next.name += fmt::format(" ({})", before + 1);
     cases.push_back(std::move(next));
+  }
+  for (const ScheduleOutcome& schedule : judgement.schedules) {
+    cases.push_back(ScheduleCase(schedule));
   }
   if (cases.empty()) cases.push_back({.name = "nothing found", .class_name = "rollcall"});
   return cases;

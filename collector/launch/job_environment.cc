@@ -27,6 +27,7 @@ constexpr const char* kForkAgents[] = {"OMPI_MCA_orte_fork_agent", "PRTE_MCA_odl
 constexpr char kOpenMpiPrefix[] = "OMPI_";
 constexpr char kOwnPrefix[] = "ROLLCALL_";
 constexpr char kLibrary[] = "rollcall/librollcall.so";
+constexpr char kSteeringLibrary[] = "rollcall/librollcall-steer.so";
 
 // Blanks and colons both separate LD_PRELOAD's entries (ld.so(8)).
 bool IsPreloaded(const std::string& list, const std::string& library) {
@@ -58,6 +59,17 @@ bool WantsForkAgent(const std::map<std::string, std::string>& current,
   return !settings.kernel_reports_ends || !StaysOnThisNode(settings.command, current);
 }
 
+// Below the prefix of this program.
+std::string InstalledLibrary(const std::string& name) {
+  const std::string own = OwnPath();
+  const std::string directory = own.substr(0, own.rfind('/'));
+  for (const char* below : {"/../lib/", "/../" ROLLCALL_LIBDIR "/", "/../lib64/"}) {
+    char resolved[PATH_MAX];
+    if (realpath((directory + below + name).c_str(), resolved) != nullptr) return resolved;
+  }
+  return "";
+}
+
 std::string Prepended(const std::string& list, const std::string& library) {
   if (list.empty()) return library;
   return IsPreloaded(list, library) ? list : library + ":" + list;
@@ -77,15 +89,8 @@ std::string Program(const char* name) {
   return own.substr(0, own.rfind('/') + 1) + name;
 }
 
-std::string PreloadLibrary() {
-  const std::string own = OwnPath();
-  const std::string directory = own.substr(0, own.rfind('/'));
-  for (const char* below : {"/../lib/", "/../" ROLLCALL_LIBDIR "/", "/../lib64/"}) {
-    char resolved[PATH_MAX];
-    if (realpath((directory + below + kLibrary).c_str(), resolved) != nullptr) return resolved;
-  }
-  return "";
-}
+std::string PreloadLibrary() { return InstalledLibrary(kLibrary); }
+std::string SteeringLibrary() { return InstalledLibrary(kSteeringLibrary); }
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -123,6 +128,11 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
   if (!settings.data_scope.empty()) current[env::kDataScope] = settings.data_scope;
 
   const std::string library = PreloadLibrary();
+  if (!settings.steer.empty()) {
+    current[env::kSteer] = settings.steer;
+    // Behind librollcall.so, which is put in front below.
+    current[kPreload] = Prepended(current[kPreload], SteeringLibrary());
+  }
   if (library.empty()) {
     notes->push_back("librollcall.so is not where this program expects it; nothing is recorded");
   } else if (library.find_first_of(" :") != std::string::npos) {

@@ -12,11 +12,12 @@ namespace rollcall {
 
 // OwnPath(): the absolute path of this program. PreloadLibrary(): the path of the librollcall.so
 // that belongs to it (beside it in the build tree, or below the same prefix); empty if it does not
-// exist.
+// exist. SteeringLibrary(): librollcall-steer.so beside it.
 std::string OwnPath();
 // The path of another of rollcall's programs, in the same directory as this one.
 std::string Program(const char* name);
 std::string PreloadLibrary();
+std::string SteeringLibrary();
 
 // The host name as the shim reports it: gethostname(2).
 std::string HostName();
@@ -28,6 +29,7 @@ struct JobSettings {
   bool stacks = true;
   std::string data = {};  // env::kData and env::kDataScope; empty: not set
   std::string data_scope = {};
+  std::string steer = {};            // env::kSteer; empty: the run is not steered
   std::vector<std::string> command;  // the launcher's command line
   // Whether the kernel reports to this node's agent how a rank ended (EndReports).
   bool kernel_reports_ends = false;

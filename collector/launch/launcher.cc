@@ -15,7 +15,8 @@
 namespace rollcall {
 bool Launcher::Start(const std::vector<std::string>& command,
                      const std::map<std::string, std::string>& environment,
-                     const SignalGate::Before& signals, int* error, int standard_input) {
+                     const SignalGate::Before& signals, int* error, int standard_input,
+                     int standard_output) {
   const std::vector<char*> arguments = ArgumentVector(command);
   const std::vector<std::string> lines = EnvironmentLines(environment);
   const std::vector<char*> variables = ArgumentVector(lines);
@@ -30,6 +31,9 @@ bool Launcher::Start(const std::vector<std::string>& command,
   posix_spawn_file_actions_init(&files);
   if (standard_input >= 0) {
     posix_spawn_file_actions_adddup2(&files, standard_input, STDIN_FILENO);
+  }
+  if (standard_output >= 0) {
+    posix_spawn_file_actions_adddup2(&files, standard_output, STDOUT_FILENO);
   }
   *error =
       posix_spawnp(&pid_, arguments[0], &files, &attributes, arguments.data(), variables.data());

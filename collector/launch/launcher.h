@@ -23,10 +23,12 @@ int Become(const std::vector<std::string>& command);
 class Launcher {
  public:
   // False if the launcher cannot be started; `error` is then the errno of execvp(3).
-  // `standard_input`: a descriptor, which the caller keeps; -1: the standard input of this process.
+  // `standard_input`, `standard_output`: descriptors, which the caller keeps; -1: those of this
+  // process.
   bool Start(const std::vector<std::string>& command,
              const std::map<std::string, std::string>& environment,
-             const SignalGate::Before& signals, int* error, int standard_input = -1);
+             const SignalGate::Before& signals, int* error, int standard_input = -1,
+             int standard_output = -1);
   pid_t pid() const { return pid_; }
   void Signal(int number) const;
   // False if the launcher has left this process's group. It then does not get the group's signals.

@@ -120,6 +120,12 @@ Result<> WatchedJob::SetUp(Callbacks callbacks) {
     return Error{directory->path() + " is another agent's"};  // do not remove it
   }
   directory_ = std::move(*directory);
+  if (!settings_.plan.empty()) {
+    auto steered = SteeredRun::Create(directory_.path(), settings_.plan);
+    if (!steered) return Error{steered.error()};
+    if (SteeringLibrary().empty()) return Error{"librollcall-steer.so is not installed"};
+    steered_ = std::move(*steered);
+  }
   const auto started = std::make_shared<Result<>>();  // the work may outlive this call
   const bool ended = EndsWithin(kSetUpLimit, [this, callbacks = std::move(callbacks), started] {
     try {
@@ -184,6 +190,7 @@ Result<> WatchedJob::Start(bool* no_room) {
                       .stacks = !settings_.no_stacks,
                       .data = settings_.data,
                       .data_scope = settings_.data_scope,
+                      .steer = steered_ == nullptr ? "" : steered_->path(),
                       .command = settings_.command,
                       .kernel_reports_ends = kernel_reports_ends_},
                      &notes);
@@ -192,7 +199,8 @@ Result<> WatchedJob::Start(bool* no_room) {
   // Sets the limit in this process because posix_spawn() has no attribute for limits. Before the
   // job starts, the collector needs few descriptors.
   SetFileLimit(file_limit_);
-  const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error);
+  const bool started = launcher_.Start(settings_.command, environment, gate_.before(), &error,
+                                       settings_.standard_input, settings_.standard_output);
   RaiseFileLimit();
   if (started) return {};
   *no_room = error == EAGAIN || error == ENOMEM;

@@ -25,6 +25,7 @@
 #include "collector/service/grpc_server.h"
 #include "collector/service/monitor.h"
 #include "collector/watch/agent_thread.h"
+#include "collector/watch/steered_run.h"
 
 namespace rollcall {
 
@@ -42,6 +43,10 @@ struct WatchSettings {
   std::string data_scope = {};
   std::vector<std::string> logs = {};  // where the job writes its output
   std::vector<std::string> command = {};
+  // Descriptors for the job, which the caller keeps; -1: those of this process.
+  int standard_input = -1;
+  int standard_output = -1;
+  std::string plan = {};  // of a steered run (proto/steer_plan.h), valid; empty: it is not steered
 
   service::ProgressTimes Times() const {
     return {.kill_after_ns = static_cast<int64_t>(kill_after_s * 1e9),
@@ -79,6 +84,8 @@ class WatchedJob {
   // After Start().
   pid_t launcher() const { return launcher_.pid(); }
   const std::string& directory() const { return directory_.path(); }
+  // nullptr if the run is not steered; after SetUp().
+  const SteeredRun* steered() const { return steered_.get(); }
   // Thread-safe: some rank has been recorded; the job is being ended, or was asked to stop.
   bool ranks_seen() const { return monitor_->ranks_seen(); }
   bool interrupted() const { return monitor_->interrupted(); }
@@ -159,6 +166,7 @@ class WatchedJob {
   logs::JobLogs logs_{settings_.logs};
   std::string token_;
   RunDirectory directory_;
+  std::unique_ptr<SteeredRun> steered_;
   Launcher launcher_;
   std::unique_ptr<service::Monitor> monitor_;
   std::unique_ptr<service::CollectorServer> server_;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exported functions of librollcall-steer.so, generated from proto/functions.def: MPI_X and
+// PMPI_X of the kinds below, and MPI_X_c and PMPI_X_c if they exist. It defines no other function
+// of MPI: the recorder finds the MPI library by PMPI_Init.
+#include "proto/operations.h"
+#include "shim/arguments.h"
+#include "shim/for_each_word.h"
+#include "shim/library.h"
+#include "shim/platform.h"
+#include "shim/roles.h"
+#include "shim/steer/steering.h"
+
+namespace rollcall::shim {
+namespace {
+
+#define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
+#define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word
+#define RC_SMALL_TYPE(word) rollcall::shim::roles::word::type
+#define RC_LARGE_TYPE(word) rollcall::shim::roles::word::large_type
+#define RC_NAME(word) word
+#define RC_TAKE(word) rollcall::shim::roles::word::Take(arguments, word);
+
+struct SynchronousForm {
+  std::string_view name;
+  const char* synchronous;
+};
+constexpr SynchronousForm kSynchronousForms[] = {
+    {"MPI_Send", "MPI_Ssend"},         {"PMPI_Send", "PMPI_Ssend"},
+    {"MPI_Send_c", "MPI_Ssend_c"},     {"PMPI_Send_c", "PMPI_Ssend_c"},
+    {"MPI_Isend", "MPI_Issend"},       {"PMPI_Isend", "PMPI_Issend"},
+    {"MPI_Isend_c", "MPI_Issend_c"},   {"PMPI_Isend_c", "PMPI_Issend_c"},
+};
+
+// The function to which SteeredCall::synchronous() refers; the function itself if it is no standard
+// send.
+constexpr const char* SynchronousName(const char* symbol) {
+  for (const SynchronousForm& form : kSynchronousForms) {
+    if (form.name == symbol) return form.synchronous;
+  }
+  return symbol;
+}
+
+}  // namespace
+}  // namespace rollcall::shim
+
+#define RC_WRAPPER(symbol, operation_name, PARAMETER, TYPE, ...)                            \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {                  \
+    using namespace rollcall;       /* NOLINT */                                            \
+    using namespace rollcall::shim; /* NOLINT */                                            \
+    static constinit NextFunction next{#symbol};                                            \
+    static constinit NextFunction synchronous{SynchronousName(#symbol)};                    \
+    static constexpr const OperationInfo& kInfo =                                           \
+        FindOperation(static_cast<uint16_t>(Operation::k##operation_name));                 \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
+    Library* library = nullptr;                                                             \
+    using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                                   \
+    auto function = reinterpret_cast<Function>(next.Get(caller, &library));                 \
+    if (function == nullptr) return kNoNextFunction;                                        \
+    Arguments arguments;                                                                    \
+    RC_EACH(RC_TAKE, __VA_ARGS__)                                                           \
+    SteeredCall call(kInfo, library, arguments);                                            \
+    if (call.synchronous()) {                                                               \
+      if (void* other = synchronous.Get(caller, &library))                                  \
+        function = reinterpret_cast<Function>(other);                                       \
+    }                                                                                       \
+    const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                           \
+    call.Finish(returned, arguments);                                                       \
+    return returned;                                                                        \
+  }
+
+#define RC_SMALL(name, ...)
+#define RC_LARGE(name, ...)                                                        \
+  RC_WRAPPER(MPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__) \
+  RC_WRAPPER(PMPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__)
+#define RC_SMALL_MPIX(name, ...)
+#define RC_LARGE_MPIX(name, ...) RC_LARGE(name, __VA_ARGS__)
+
+// The kinds that are steered. RC_STEER(Kind) is RC_STEERED for these and RC_LEFT for all others.
+#define RC_KIND_Send , RC_STEERED
+#define RC_KIND_Isend , RC_STEERED
+#define RC_KIND_Recv , RC_STEERED
+#define RC_KIND_Irecv , RC_STEERED
+#define RC_KIND_Probe , RC_STEERED
+#define RC_KIND_Wait , RC_STEERED
+#define RC_KIND_Waitall , RC_STEERED
+#define RC_KIND_Waitany , RC_STEERED
+#define RC_KIND_Waitsome , RC_STEERED
+#define RC_KIND_Collective , RC_STEERED
+#define RC_SECOND(first, second, ...) second
+#define RC_CHOOSE(...) RC_SECOND(__VA_ARGS__)
+#define RC_STEER(kind) RC_CHOOSE(RC_KIND_##kind, RC_LEFT, )
+
+#define RC_LEFT(name, large, ...)
+#define RC_STEERED(name, large, ...)                                           \
+  RC_WRAPPER(MPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__)  \
+  RC_WRAPPER(PMPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
+  RC_##large(name, __VA_ARGS__)
+
+#define FUNCTION(id, name, kind, rule, large, ...) RC_STEER(kind)(name, large, __VA_ARGS__)
+#include "proto/functions.def"  // NOLINT(bugprone-suspicious-include)
+#undef FUNCTION
+
+// A rank joins when it initializes MPI. The first steered call makes up for the ways that do not
+// lead here.
+#define RC_INIT(name, parameters, types, arguments)                                         \
+  extern "C" ROLLCALL_EXPORT int name parameters {                                          \
+    using namespace rollcall::shim; /* NOLINT */                                            \
+    static constinit NextFunction next{#name};                                              \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
+    Library* library = nullptr;                                                             \
+    const auto function = reinterpret_cast<int(*) types>(next.Get(caller, &library));       \
+    if (function == nullptr) return kNoNextFunction;                                        \
+    const int returned = function arguments;                                                \
+    if (returned == 0 && library != nullptr) JoinSteeredRun(*library);                      \
+    return returned;                                                                        \
+  }
+RC_INIT(MPI_Init, (int* argc, char*** argv), (int*, char***), (argc, argv))
+RC_INIT(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided),
+        (int*, char***, int, int*), (argc, argv, required, provided))
