@@ -34,6 +34,8 @@ constexpr int kInOrder = 3;
 constexpr int kNamedSender = 4;     // the receiver also receives from a sender that it names
 constexpr int kDifferentCalls = 3;  // the messages come from different calls, or have other tags
 constexpr int kManyReceives = 2;    // the receiver has wildcards at more than one place
+// Messages after the first two that are put in order.
+constexpr int kAlternations = 4;
 // Less for each schedule of the same calls that is tried before.
 constexpr int kSameCalls = 4;
 
@@ -53,6 +55,9 @@ struct Wildcard {
   int32_t tag = 0;
   uint64_t site = 0;
   bool receives = false;  // not only a probe
+  // Any of several requests, whose receives name their senders: the order in which their messages
+  // come decides which is complete first.
+  bool of_requests = false;
 };
 
 bool TagFits(int32_t pattern, int32_t tag) { return pattern == ring::kAnyTag || pattern == tag; }
@@ -97,6 +102,16 @@ class Races {
   void CollectWildcards(uint32_t p) {
     for (size_t at = 0; at < timelines_[p].size(); ++at) {
       const Event& event = *timelines_[p][at];
+      const Kind kind = aligned_.KindOf(event);
+      if (TakesAny(kind) || TakesSome(kind)) {
+        for (const uint32_t communicator : CommunicatorsOfReceives(p)) {
+          wildcards_[p].push_back({.at = at,
+                                   .communicator = communicator,
+                                   .tag = ring::kAnyTag,
+                                   .site = aligned_.Site(event),
+                                   .of_requests = true});
+        }
+      }
       for (const Message& message : MessagesOf(aligned_.Args(event))) {
         if (message.sends || message.matched || message.peer != ring::kAnySource) continue;
         wildcards_[p].push_back({.at = at,
@@ -106,6 +121,16 @@ class Races {
                                  .receives = !message.probes});
       }
     }
+  }
+
+  // Of the nonblocking receives of the process.
+  std::set<uint32_t> CommunicatorsOfReceives(uint32_t p) const {
+    std::set<uint32_t> communicators;
+    for (const Event* event : timelines_[p]) {
+      if (aligned_.KindOf(*event) == Kind::kIrecv && event->member != kNoIndex)
+        communicators.insert(aligned_.CommunicatorOf(*event));
+    }
+    return communicators;
   }
 
   void CollectSends(uint32_t p) {
@@ -132,11 +157,13 @@ class Races {
   }
 
   // Marks the messages that receives take which name their sender and were posted before the first
-  // wildcard.
+  // wildcard. A nonblocking one may be among those of which any is taken.
   void MarkTaken(uint32_t p) {
+    const bool of_requests = std::ranges::any_of(wildcards_[p], &Wildcard::of_requests);
     for (size_t at = 0; at < wildcards_[p].front().at; ++at) {
       const Event& event = *timelines_[p][at];
-      if (aligned_.KindOf(event) == Kind::kPersistentP2p) continue;
+      const Kind kind = aligned_.KindOf(event);
+      if (kind == Kind::kPersistentP2p || (of_requests && kind == Kind::kIrecv)) continue;
       for (const Message& message : MessagesOf(aligned_.Args(event))) {
         if (message.sends || message.probes || message.matched) continue;
         const uint32_t from = PeerOf(p, event, message.peer);
@@ -210,11 +237,42 @@ class Races {
       }
       if (!own && Compete(p, *other, chosen)) held.try_emplace(from, other);
     }
-    if (!held.empty() && held.size() <= steer::kMaxHeld) Add(p, chosen, held, points);
+    if (!held.empty() && held.size() < steer::kMaxHeld) {
+      Add(p, chosen, held, Alternation(p, chosen, held, all, clocks), points);
+    }
+  }
+
+  // Lines by which the messages of the chosen sender and of one that is held alternate from then on,
+  // as far as possible.
+  std::string Alternation(uint32_t p, const Sent& chosen,
+                          const std::map<uint32_t, const Sent*>& held,
+                          const std::vector<const Sent*>& all, const Clocks& clocks) const {
+    const Sent* before = &chosen;
+    const Sent* now = held.begin()->second;
+    for (const auto& [process, sent] : held) {
+      if (sent->event->start_ns < now->event->start_ns) now = sent;
+    }
+    std::string lines;
+    for (int i = 0; i < kAlternations; ++i) {
+      const uint32_t from = before->at.process;
+      const auto next = std::ranges::find_if(all, [&](const Sent* other) {
+        return other->at.process == from && other->at.at > before->at.at &&
+               Compete(p, *other, *now);
+      });
+      const Clock* clock = clocks.At(now->at);
+      const bool possible = next != all.end() && now->standard && clock != nullptr &&
+                            (*next)->at.at + 1 > (*clock)[from];
+      if (!possible) break;
+      lines += fmt::format("first {} {}:{} before {}:{}\n", aligned_.RankOf(p),
+                           aligned_.RankOf(now->at.process), now->number, aligned_.RankOf(from),
+                           (*next)->number);
+      before = std::exchange(now, *next);
+    }
+    return lines;
   }
 
   void Add(uint32_t p, const Sent& chosen, const std::map<uint32_t, const Sent*>& held,
-           int points) {
+           const std::string& further, int points) {
     Schedule schedule;
     std::vector<int32_t> ranks;
     std::vector<uint64_t> key = {p, aligned_.Site(*chosen.event)};
@@ -233,7 +291,8 @@ class Races {
     key.erase(std::unique(key.begin() + 2, key.end()), key.end());
     const int32_t to = aligned_.RankOf(p);
     const int32_t from = aligned_.RankOf(chosen.at.process);
-    schedule.lines = fmt::format("first {} {}:{} before{}\n", to, from, chosen.number, messages);
+    schedule.lines = fmt::format("first {} {}:{} before{}\n", to, from, chosen.number, messages) +
+                     further;
     schedule.title = fmt::format("rank {} receives message {} of rank {}{} before the next of {}",
                                  to, chosen.number, from, PlaceOf(*chosen.event),
                                  RanksPhrase(ranks));
