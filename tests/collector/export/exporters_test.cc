@@ -215,6 +215,48 @@ TEST(ExportJson, FindingHasThePhasesOfItsRanks) {
             R"([{"ranks":[0],"text":"second; before: x"},{"ranks":[1,2,3],"text":"first"}])");
 }
 
+std::vector<ScheduleOutcome> OneOfEachResult() {
+  using Result = ScheduleOutcome::Result;
+  std::vector<ScheduleOutcome> rows;
+  for (const Result result : {Result::kSameOutput, Result::kOtherOutput, Result::kHang,
+                              Result::kFindings, Result::kFailed, Result::kNotExplored}) {
+    ScheduleOutcome row;
+    row.result = result;
+    row.title = "rank <1> first";
+    row.why = "because";
+    row.plan = "/run/steer.plan";
+    row.seconds = 0.5;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(ExportJunit, HasACaseForEachSchedule) {
+  Checked checked(kExportedTrace);
+  const std::string before = checked.Export("junit");
+  EXPECT_THAT(before, Not(HasSubstr("rollcall.schedules")));
+  checked.judgement()->schedules = OneOfEachResult();
+  const std::string text = checked.Export("junit");
+  EXPECT_THAT(text, HasSubstr(R"(tests="8" failures="1" errors="1")"));
+  EXPECT_THAT(text, HasSubstr(R"(skipped="1")"));
+  EXPECT_THAT(text, HasSubstr(R"(classname="rollcall.schedules" name="rank &lt;1&gt; first" time="0.500">)"
+                              "<skipped>not explored: because</skipped>"));
+  EXPECT_THAT(text, HasSubstr(R"(<error type="job-failed" message="failed: because">)"));
+}
+
+TEST(ExportJson, HasARowForEachSchedule) {
+  Checked checked(kExportedTrace);
+  EXPECT_FALSE(nlohmann::json::parse(checked.Export("json")).contains("schedules"));
+  checked.judgement()->schedules = OneOfEachResult();
+  const auto rows = nlohmann::json::parse(checked.Export("json"))["schedules"];
+  ASSERT_EQ(rows.size(), 6u);
+  EXPECT_EQ(rows[2]["result"], "hang");
+  EXPECT_EQ(rows[2]["title"], "rank <1> first");
+  EXPECT_EQ(rows[2]["why"], "because");
+  EXPECT_EQ(rows[2]["plan"], "/run/steer.plan");
+  EXPECT_EQ(rows[2]["seconds"], 0.5);
+}
+
 TEST(ExportSarif, FilesBelowTheRootAreRelativeAndEncoded) {
   Checked checked(kExportedTrace);
   std::vector<Site>& sites = checked.report()->findings.front().sites;
