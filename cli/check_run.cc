@@ -230,9 +230,8 @@ int CheckRun::Summary(const Judgement& judgement, const WatchedJob::End& end,
   if (job.ended_by_rollcall || job.exit_code != 0) {
     std::string how = "the job had to be ended";
     if (!job.ended_by_rollcall) {
-      how = end.signal != 0
-                ? "the job itself was ended by " + SignalName(end.signal)
-                : fmt::format("the job itself ended with exit code {}", job.exit_code);
+      how = end.signal != 0 ? "the job itself was ended by " + SignalName(end.signal)
+                            : fmt::format("the job itself ended with exit code {}", job.exit_code);
       if (end.asked_to_stop != 0) {
         how += fmt::format(" after check had received {}", SignalName(end.asked_to_stop));
       }

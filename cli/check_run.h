@@ -53,7 +53,7 @@ struct CheckResult {
   // Of a steered run: why it did not follow its plan; empty: it did.
   std::string not_explored;
   bool held = false;  // a message was held back when a hang was acted on: there may be no hang
-  std::string plan;  // its file, if the run directory is kept; empty: it is not
+  std::string plan;   // its file, if the run directory is kept; empty: it is not
 };
 
 // Writes the verdict to stderr, which keeps it apart from the job's output.

@@ -29,7 +29,8 @@ namespace {
 
 using RunResult = ScheduleOutcome::Result;
 
-// A held message may have to wait as long as the whole first run, and longer where steering is slow.
+// A held message may have to wait as long as the whole first run, and longer where steering is
+// slow.
 constexpr double kBoundRuns = 2;
 constexpr uint32_t kLeastBoundMs = 1000;
 constexpr uint32_t kMostBoundMs = 10'000;
@@ -74,8 +75,9 @@ class Exploration {
     CheckResult& told = worst_ ? *worst_ : *first;
     told.judgement.schedules = rows_;
     const bool written = WriteOutputs(options_, told.verdict, told.judgement);
-    PrintLine(rows_.empty() ? first->last_line : LastLine());
-    return written ? told.code : kUsage;
+    PrintLine(rows_.empty() && !interrupted_ ? first->last_line : LastLine());
+    if (!written) return kUsage;
+    return interrupted_ && !worst_ ? kJobFailed : told.code;
   }
 
  private:
@@ -94,8 +96,8 @@ class Exploration {
         FindSchedules(first.verdict.trace, first.verdict.diagnose, count, seed);
     if (schedules.empty()) PrintLine("no schedule can be explored: no rank made a call");
     const double bound_ms = kBoundRuns * 1000 * first.judgement.job->seconds;
-    const auto bound = static_cast<uint32_t>(
-        std::clamp<double>(bound_ms, kLeastBoundMs, kMostBoundMs));
+    const auto bound =
+        static_cast<uint32_t>(std::clamp<double>(bound_ms, kLeastBoundMs, kMostBoundMs));
     for (const Schedule& schedule : schedules) {
       if (!RunSteered(schedule, PlanText(schedule, HostName(), bound), schedules.size())) return;
     }
@@ -135,7 +137,8 @@ class Exploration {
   }
 
   static bool IsBad(RunResult result) {
-    return result == RunResult::kHang || result == RunResult::kFindings || result == RunResult::kFailed;
+    return result == RunResult::kHang || result == RunResult::kFindings ||
+           result == RunResult::kFailed;
   }
 
   static ScheduleOutcome RowOf(const Schedule& schedule, const CheckResult& result, bool same) {
@@ -165,9 +168,9 @@ class Exploration {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[i],
                           ScheduleResultName(static_cast<RunResult>(i)));
     }
-    return fmt::format("check {}: of {}: {}{}", worst_ ? "failed" : "passed",
+    return fmt::format("check {}: of {}: {}{}", worst_ || interrupted_ ? "failed" : "passed",
                        CountText(rows_.size(), "schedule"), text,
-                       interrupted_ ? "; interrupted" : "");
+                       interrupted_ ? "; then interrupted" : "");
   }
 
   CheckOptions options_;

@@ -27,8 +27,7 @@ void LineSums::Add(std::string_view line) {
   other_sum += Mix64(hash, line.size());
 }
 
-OutputSums::OutputSums(int forward_to)
-    : forward_to_(forward_to), over_(eventfd(0, EFD_CLOEXEC)) {
+OutputSums::OutputSums(int forward_to) : forward_to_(forward_to), over_(eventfd(0, EFD_CLOEXEC)) {
   int ends[2];
   if (!over_ || pipe2(ends, O_CLOEXEC) != 0) return;
   read_end_.reset(ends[0]);

@@ -22,7 +22,7 @@ namespace rollcall::env {
   X(kForkAgent, "ROLLCALL_FORK_AGENT", "auto",                                                   \
     "auto: Open MPI runs ranks under `rollcall exec` where other nodes or an older kernel need " \
     "it; 1: always; 0: never")                                                                   \
-  X(kSteer, "ROLLCALL_STEER", "", "a steered run of `rollcall check`: the file of its plan")        \
+  X(kSteer, "ROLLCALL_STEER", "", "a steered run of `rollcall check`: the file of its plan")     \
   X(kRingKiB, "ROLLCALL_RING_KIB", "4096", "KiB of shared memory a rank may use")                \
   X(kCollector, "ROLLCALL_COLLECTOR", "", "HOST:PORT of the collector, for agents")              \
   X(kToken, "ROLLCALL_TOKEN", "", "secret of this run, for every connection")                    \

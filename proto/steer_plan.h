@@ -38,8 +38,8 @@ namespace rollcall::steer {
 
 inline constexpr std::string_view kPlanHeader = "rollcall-steer 1";
 inline constexpr uint32_t kMaxRanks = 4096;
-inline constexpr size_t kMaxFirst = 64;     // lines
-inline constexpr size_t kMaxHeld = 256;     // messages of all those lines
+inline constexpr size_t kMaxFirst = 64;  // lines
+inline constexpr size_t kMaxHeld = 256;  // messages of all those lines
 inline constexpr size_t kMaxDelays = 64;
 inline constexpr uint32_t kMaxMs = 600'000;
 inline constexpr size_t kMaxPlanBytes = 64 * 1024;
@@ -275,8 +275,8 @@ inline PlanError ParsePlan(std::string_view text, Plan* plan) {
 struct State {
   enum Here : uint32_t { kOpen, kAllHere, kNotAllHere };
   std::atomic<uint32_t> world_size;
-  std::atomic<uint32_t> joined;  // ranks
-  std::atomic<uint32_t> here;    // Here: whether every rank has joined; decided once
+  std::atomic<uint32_t> joined;     // ranks
+  std::atomic<uint32_t> here;       // Here: whether every rank has joined; decided once
   std::atomic<uint32_t> strangers;  // processes of another MPI_COMM_WORLD, which are not steered
   std::atomic<uint32_t> sends;      // made synchronous
   std::atomic<uint32_t> barriers;

@@ -113,7 +113,8 @@ foreach(mpi openmpi mpich)
     message(STATUS "Isolation tests with ${mpi}: skipped, it is not installed")
   endif()
 endforeach()
-rollcall_isolation_test(isolation.hygiene hygiene.py --exec $<TARGET_FILE:rollcall_exec>)
+rollcall_isolation_test(isolation.hygiene hygiene.py --exec $<TARGET_FILE:rollcall_exec>
+  --steer $<TARGET_FILE:rollcall_steer>)
 
 # The collector's reader with a recorder that is killed: tests/shim/ring/reader_torture.cc.
 add_executable(reader_torture ${CMAKE_CURRENT_LIST_DIR}/shim/ring/reader_torture.cc)

@@ -63,8 +63,8 @@ constexpr std::string_view ScheduleResultName(ScheduleOutcome::Result result) {
 }
 
 struct Judgement {
-  std::vector<Ruling> rulings;    // parallel to Report::findings
-  std::optional<JobOutcome> job;  // none: not known
+  std::vector<Ruling> rulings;             // parallel to Report::findings
+  std::optional<JobOutcome> job;           // none: not known
   std::vector<ScheduleOutcome> schedules;  // in the order of the runs
 
   bool Fails() const {

@@ -33,8 +33,8 @@ class Sweep {
       clocks_[p].resize(timelines_[p].size());
       CollectSends(p);
     }
-    // A call whose predecessors are missing from the records would stop the sweep; then the earliest
-    // call goes on without them.
+    // A call whose predecessors are missing from the records would stop the sweep; then the
+    // earliest call goes on without them.
     for (;;) {
       bool moved = false;
       for (uint32_t p = 0; p < count; ++p) {
@@ -56,9 +56,9 @@ class Sweep {
     Clock clock;
     size_t at = 0;
     bool entered = false;
-    std::map<Pattern, uint32_t> receives;               // made so far
-    std::map<uint64_t, std::vector<SendAt>> requests;   // pending receives and what they match
-    std::vector<SendAt> awaited;                        // by the current call
+    std::map<Pattern, uint32_t> receives;              // made so far
+    std::map<uint64_t, std::vector<SendAt>> requests;  // pending receives and what they match
+    std::vector<SendAt> awaited;                       // by the current call
   };
 
   bool AtEnd(uint32_t p) const { return ranks_[p].at == timelines_[p].size(); }
@@ -165,7 +165,8 @@ class Sweep {
     for (size_t i = 0; i < other.size(); ++i) (*clock)[i] = std::max((*clock)[i], other[i]);
   }
 
-  // True if the process has made its next call. `force`: even if what the call waits for is missing.
+  // True if the process has made its next call. `force`: even if what the call waits for is
+  // missing.
   bool Step(uint32_t p, bool force) {
     if (AtEnd(p)) return false;
     Rank& rank = ranks_[p];

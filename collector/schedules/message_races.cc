@@ -36,6 +36,9 @@ constexpr int kDifferentCalls = 3;  // the messages come from different calls, o
 constexpr int kManyReceives = 2;    // the receiver has wildcards at more than one place
 // Messages after the first two that are put in order.
 constexpr int kAlternations = 4;
+// The messages of one receiver that are chosen at most, so that the time stays linear in the
+// records.
+constexpr size_t kMostChosen = 256;
 // Less for each schedule of the same calls that is tried before.
 constexpr int kSameCalls = 4;
 
@@ -74,6 +77,7 @@ class Races {
   std::vector<Schedule> Find() {
     inbound_.resize(trace_.processes.size());
     wildcards_.resize(trace_.processes.size());
+    patterns_.resize(trace_.processes.size());
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) CollectWildcards(p);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) CollectSends(p);
     const bool any = std::ranges::any_of(
@@ -160,19 +164,22 @@ class Races {
   // wildcard. A nonblocking one may be among those of which any is taken.
   void MarkTaken(uint32_t p) {
     const bool of_requests = std::ranges::any_of(wildcards_[p], &Wildcard::of_requests);
+    std::map<uint32_t, std::vector<Sent*>> by_sender;
+    for (Sent& sent : inbound_[p]) by_sender[sent.at.process].push_back(&sent);
     for (size_t at = 0; at < wildcards_[p].front().at; ++at) {
       const Event& event = *timelines_[p][at];
       const Kind kind = aligned_.KindOf(event);
       if (kind == Kind::kPersistentP2p || (of_requests && kind == Kind::kIrecv)) continue;
       for (const Message& message : MessagesOf(aligned_.Args(event))) {
         if (message.sends || message.probes || message.matched) continue;
-        const uint32_t from = PeerOf(p, event, message.peer);
-        const auto first = std::ranges::find_if(inbound_[p], [&](const Sent& sent) {
-          return !sent.taken && sent.at.process == from &&
-                 sent.communicator == aligned_.CommunicatorOf(event) &&
-                 TagFits(message.tag, sent.tag);
+        std::vector<Sent*>& sent = by_sender[PeerOf(p, event, message.peer)];
+        const auto first = std::ranges::find_if(sent, [&](const Sent* one) {
+          return one->communicator == aligned_.CommunicatorOf(event) &&
+                 TagFits(message.tag, one->tag);
         });
-        if (first != inbound_[p].end()) first->taken = true;
+        if (first == sent.end()) continue;
+        (*first)->taken = true;
+        sent.erase(first);
       }
     }
   }
@@ -180,27 +187,34 @@ class Races {
   // Whether some wildcard could take either message.
   bool Compete(uint32_t p, const Sent& a, const Sent& b) const {
     return a.communicator == b.communicator &&
-           std::ranges::any_of(wildcards_[p], [&](const Wildcard& wildcard) {
-             return wildcard.communicator == a.communicator && TagFits(wildcard.tag, a.tag) &&
-                    TagFits(wildcard.tag, b.tag);
+           std::ranges::any_of(patterns_[p], [&](const std::pair<uint32_t, int32_t>& pattern) {
+             return pattern.first == a.communicator && TagFits(pattern.second, a.tag) &&
+                    TagFits(pattern.second, b.tag);
            });
   }
 
   void FindAt(uint32_t p, const Clocks& clocks) {
     MarkTaken(p);
+    for (const Wildcard& wildcard : wildcards_[p]) {
+      patterns_[p].emplace(wildcard.communicator, wildcard.tag);
+    }
     std::vector<const Sent*> sent;
     for (const Sent& one : inbound_[p]) {
       if (!one.taken && Compete(p, one, one)) sent.push_back(&one);
     }
-    std::ranges::stable_sort(sent, [](const Sent* a, const Sent* b) {
-      return a->event->start_ns < b->event->start_ns;
-    });
+    std::ranges::stable_sort(
+        sent, [](const Sent* a, const Sent* b) { return a->event->start_ns < b->event->start_ns; });
     const bool named = ReceivesFromNamed(p);
     std::set<uint64_t> sites;
     for (const Wildcard& wildcard : wildcards_[p]) sites.insert(wildcard.site);
     const int points = (named ? kNamedSender : 0) + (sites.size() > 1 ? kManyReceives : 0);
-    for (const Sent* chosen : sent) {
-      if (chosen->standard) FindFirst(p, *chosen, sent, points, clocks);
+    // The first ones, the last ones, and some between.
+    const size_t step = std::max<size_t>(1, sent.size() / (kMostChosen / 2));
+    for (size_t i = 0; i < sent.size(); ++i) {
+      const bool edge = i < kMostChosen / 4 || i + kMostChosen / 4 >= sent.size();
+      if ((edge || i % step == 0) && sent[i]->standard) {
+        FindFirst(p, *sent[i], sent, points, clocks);
+      }
     }
   }
 
@@ -220,10 +234,11 @@ class Races {
     const Clock* clock = clocks.At(chosen.at);
     if (clock == nullptr) return;
     // The receiver must have received so many messages by wildcards before `chosen` can be sent.
-    const auto received = static_cast<size_t>(
-        std::ranges::count_if(wildcards_[p], [&](const Wildcard& wildcard) {
-          return wildcard.receives && wildcard.at + 1 < (*clock)[p];
-        }));
+    size_t received = 0;
+    for (const Wildcard& wildcard : wildcards_[p]) {
+      if (wildcard.at + 1 >= (*clock)[p]) break;
+      received += wildcard.receives ? 1 : 0;
+    }
     size_t before = 0;
     std::map<uint32_t, const Sent*> held;  // the first message of each other sender
     for (const Sent* other : all) {
@@ -235,15 +250,18 @@ class Races {
         ++before;
         continue;
       }
-      if (!own && Compete(p, *other, chosen)) held.try_emplace(from, other);
+      if (own || !Compete(p, *other, chosen)) continue;
+      const Clock* later = clocks.At(other->at);
+      const bool surely_later = later != nullptr && (*later)[chosen.at.process] >= chosen.at.at + 1;
+      if (!surely_later) held.try_emplace(from, other);
     }
     if (!held.empty() && held.size() < steer::kMaxHeld) {
       Add(p, chosen, held, Alternation(p, chosen, held, all, clocks), points);
     }
   }
 
-  // Lines by which the messages of the chosen sender and of one that is held alternate from then on,
-  // as far as possible.
+  // Lines by which the messages of the chosen sender and of one that is held alternate from then
+  // on, as far as possible.
   std::string Alternation(uint32_t p, const Sent& chosen,
                           const std::map<uint32_t, const Sent*>& held,
                           const std::vector<const Sent*>& all, const Clocks& clocks) const {
@@ -291,11 +309,11 @@ class Races {
     key.erase(std::unique(key.begin() + 2, key.end()), key.end());
     const int32_t to = aligned_.RankOf(p);
     const int32_t from = aligned_.RankOf(chosen.at.process);
-    schedule.lines = fmt::format("first {} {}:{} before{}\n", to, from, chosen.number, messages) +
-                     further;
-    schedule.title = fmt::format("rank {} receives message {} of rank {}{} before the next of {}",
-                                 to, chosen.number, from, PlaceOf(*chosen.event),
-                                 RanksPhrase(ranks));
+    schedule.lines =
+        fmt::format("first {} {}:{} before{}\n", to, from, chosen.number, messages) + further;
+    schedule.title =
+        fmt::format("rank {} receives message {} of rank {}{} before the next of {}", to,
+                    chosen.number, from, PlaceOf(*chosen.event), RanksPhrase(ranks));
     schedule.suspicion =
         (reversed ? kOutOfOrder : kInOrder) + points + (different ? kDifferentCalls : 0);
     groups_[key].push_back(std::move(schedule));
@@ -313,9 +331,8 @@ class Races {
     std::vector<Schedule> all;
     uint64_t random = seed_;
     for (auto& [key, group] : groups_) {
-      std::ranges::stable_sort(group, [](const Schedule& a, const Schedule& b) {
-        return a.suspicion > b.suspicion;
-      });
+      std::ranges::stable_sort(
+          group, [](const Schedule& a, const Schedule& b) { return a.suspicion > b.suspicion; });
       if (group.size() > 2) std::swap(group[1], group.back());
       for (size_t i = 2; i + 1 < group.size(); ++i) {
         random = Mix64(random, i);
@@ -335,7 +352,8 @@ class Races {
   MessageSupply messages_{trace_};
   std::vector<std::vector<const Event*>> timelines_;  // by process
   std::vector<std::vector<Sent>> inbound_;            // by receiver, of receivers with wildcards
-  std::vector<std::vector<Wildcard>> wildcards_;      // by receiver
+  std::vector<std::vector<Wildcard>> wildcards_;      // by receiver, in the order of the calls
+  std::vector<std::set<std::pair<uint32_t, int32_t>>> patterns_;  // communicators and tags of those
   std::map<std::vector<uint64_t>, Group> groups_;
 };
 

@@ -50,9 +50,8 @@ class Finder {
         found_.push_back(std::move(schedule));
       }
     }
-    std::ranges::stable_sort(found_, [](const Schedule& a, const Schedule& b) {
-      return a.suspicion > b.suspicion;
-    });
+    std::ranges::stable_sort(
+        found_, [](const Schedule& a, const Schedule& b) { return a.suspicion > b.suspicion; });
     if (found_.size() > count) found_.resize(count);
     Fill(count);
     return std::move(found_);
@@ -65,8 +64,7 @@ class Finder {
     counts_.resize(trace_.processes.size());
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (const Event* event : aligned_.Timeline(p)) {
-        const OperationInfo& info =
-            FindOperation(static_cast<uint16_t>(aligned_.Op(*event)));
+        const OperationInfo& info = FindOperation(static_cast<uint16_t>(aligned_.Op(*event)));
         sends_ += steer::IsStandardSend(info.operation) ? 1 : 0;
         early_ += steer::MayReturnEarly(info) ? 1 : 0;
         const steer::Calls calls = steer::CallsOf(info.kind);
@@ -115,9 +113,9 @@ class Finder {
     const uint32_t ms = kDelaysMs[Random(kDelaysMs.size())];
     const int32_t rank = aligned_.RankOf(p);
     const std::string_view name = steer::kCallsNames[calls];
-    return {.title = fmt::format("rank {} waits {} ms before its {} {}", rank, ms, name,
-                                 number + 1),
-            .lines = fmt::format("delay {} {} {} {}\n", rank, name, number + 1, ms)};
+    return {
+        .title = fmt::format("rank {} waits {} ms before its {} {}", rank, ms, name, number + 1),
+        .lines = fmt::format("delay {} {} {} {}\n", rank, name, number + 1, ms)};
   }
 
   const AlignedTrace& aligned_;
@@ -131,8 +129,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Schedule> FindSchedules(const Trace& trace, const DiagnoseOptions& options, size_t count,
-                                    uint64_t seed) {
+std::vector<Schedule> FindSchedules(const Trace& trace, const DiagnoseOptions& options,
+                                    size_t count, uint64_t seed) {
   const AlignedTrace aligned(trace, options);
   return Finder(aligned, seed).Find(count, seed);
 }

@@ -21,11 +21,11 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// The `count` most suspicious schedules of the job of `trace`, most suspicious first. If the records
-// show fewer, ranks and calls that `seed` chooses are slowed down. Fewer than `count` only if no rank
-// made a call. Pure: the same arguments give the same schedules.
-std::vector<Schedule> FindSchedules(const Trace& trace, const DiagnoseOptions& options, size_t count,
-                                    uint64_t seed);
+// The `count` most suspicious schedules of the job of `trace`, most suspicious first. If the
+// records show fewer, ranks and calls that `seed` chooses are slowed down. Fewer than `count` only
+// if no rank made a call. Pure: the same arguments give the same schedules.
+std::vector<Schedule> FindSchedules(const Trace& trace, const DiagnoseOptions& options,
+                                    size_t count, uint64_t seed);
 
 // The text of a plan. `host`: of the ranks; `bound_ms`: the longest wait in one call.
 std::string PlanText(const Schedule& schedule, const std::string& host, uint32_t bound_ms);

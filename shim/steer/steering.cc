@@ -152,8 +152,8 @@ bool Join(const Library& library) {
   g_run.rank = static_cast<uint32_t>(rank);
   g_run.size = static_cast<uint32_t>(size);
   uint64_t parent = 0;
-  const bool spawned = g_run.mpi.Comm_get_parent(&parent) == 0 &&
-                       library.Load(&parent) != library.abi.comm_null;
+  const bool spawned =
+      g_run.mpi.Comm_get_parent(&parent) == 0 && library.Load(&parent) != library.abi.comm_null;
   if (!spawned && TakeSeat()) return true;
   g_run.state->strangers.fetch_add(1);
   return false;
@@ -301,8 +301,8 @@ void SteeredCall::SteerSend(const Arguments& arguments) {
     }
   }
   if (!steer::IsStandardSend(info_.operation)) return;
-  const bool by_plan = plan.synchronous && (plan.synchronous_rank < 0 ||
-                                            plan.synchronous_rank == g_run.rank);
+  const bool by_plan =
+      plan.synchronous && (plan.synchronous_rank < 0 || plan.synchronous_rank == g_run.rank);
   synchronous_ = by_plan || chosen_ != 0;
   if (by_plan) g_run.state->sends.fetch_add(1);
 }

@@ -25,10 +25,10 @@ struct SynchronousForm {
   const char* synchronous;
 };
 constexpr SynchronousForm kSynchronousForms[] = {
-    {"MPI_Send", "MPI_Ssend"},         {"PMPI_Send", "PMPI_Ssend"},
-    {"MPI_Send_c", "MPI_Ssend_c"},     {"PMPI_Send_c", "PMPI_Ssend_c"},
-    {"MPI_Isend", "MPI_Issend"},       {"PMPI_Isend", "PMPI_Issend"},
-    {"MPI_Isend_c", "MPI_Issend_c"},   {"PMPI_Isend_c", "PMPI_Issend_c"},
+    {"MPI_Send", "MPI_Ssend"},       {"PMPI_Send", "PMPI_Ssend"},
+    {"MPI_Send_c", "MPI_Ssend_c"},   {"PMPI_Send_c", "PMPI_Ssend_c"},
+    {"MPI_Isend", "MPI_Issend"},     {"PMPI_Isend", "PMPI_Issend"},
+    {"MPI_Isend_c", "MPI_Issend_c"}, {"PMPI_Isend_c", "PMPI_Issend_c"},
 };
 
 // The function to which SteeredCall::synchronous() refers; the function itself if it is no standard
@@ -43,29 +43,29 @@ constexpr const char* SynchronousName(const char* symbol) {
 }  // namespace
 }  // namespace rollcall::shim
 
-#define RC_WRAPPER(symbol, operation_name, PARAMETER, TYPE, ...)                            \
-  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {                  \
-    using namespace rollcall;       /* NOLINT */                                            \
-    using namespace rollcall::shim; /* NOLINT */                                            \
-    static constinit NextFunction next{#symbol};                                            \
-    static constinit NextFunction synchronous{SynchronousName(#symbol)};                    \
-    static constexpr const OperationInfo& kInfo =                                           \
-        FindOperation(static_cast<uint16_t>(Operation::k##operation_name));                 \
-    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
-    Library* library = nullptr;                                                             \
-    using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                                   \
-    auto function = reinterpret_cast<Function>(next.Get(caller, &library));                 \
-    if (function == nullptr) return kNoNextFunction;                                        \
-    Arguments arguments;                                                                    \
-    RC_EACH(RC_TAKE, __VA_ARGS__)                                                           \
-    SteeredCall call(kInfo, library, arguments);                                            \
-    if (call.synchronous()) {                                                               \
-      if (void* other = synchronous.Get(caller, &library))                                  \
-        function = reinterpret_cast<Function>(other);                                       \
-    }                                                                                       \
-    const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                           \
-    call.Finish(returned, arguments);                                                       \
-    return returned;                                                                        \
+#define RC_WRAPPER(symbol, operation_name, PARAMETER, TYPE, ...)                     \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {           \
+    using namespace rollcall;       /* NOLINT */                                     \
+    using namespace rollcall::shim; /* NOLINT */                                     \
+    static constinit NextFunction next{#symbol};                                     \
+    static constinit NextFunction synchronous{SynchronousName(#symbol)};             \
+    static constexpr const OperationInfo& kInfo =                                    \
+        FindOperation(static_cast<uint16_t>(Operation::k##operation_name));          \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0)); \
+    Library* library = nullptr;                                                      \
+    using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                            \
+    auto function = reinterpret_cast<Function>(next.Get(caller, &library));          \
+    if (function == nullptr) return kNoNextFunction;                                 \
+    Arguments arguments;                                                             \
+    RC_EACH(RC_TAKE, __VA_ARGS__)                                                    \
+    SteeredCall call(kInfo, library, arguments);                                     \
+    if (call.synchronous()) {                                                        \
+      if (void* other = synchronous.Get(caller, &library))                           \
+        function = reinterpret_cast<Function>(other);                                \
+    }                                                                                \
+    const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                    \
+    call.Finish(returned, arguments);                                                \
+    return returned;                                                                 \
   }
 
 #define RC_SMALL(name, ...)
@@ -91,7 +91,7 @@ constexpr const char* SynchronousName(const char* symbol) {
 #define RC_STEER(kind) RC_CHOOSE(RC_KIND_##kind, RC_LEFT, )
 
 #define RC_LEFT(name, large, ...)
-#define RC_STEERED(name, large, ...)                                           \
+#define RC_STEERED(name, large, ...)                                            \
   RC_WRAPPER(MPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__)  \
   RC_WRAPPER(PMPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
   RC_##large(name, __VA_ARGS__)
@@ -102,17 +102,17 @@ constexpr const char* SynchronousName(const char* symbol) {
 
 // A rank joins when it initializes MPI. The first steered call makes up for the ways that do not
 // lead here.
-#define RC_INIT(name, parameters, types, arguments)                                         \
-  extern "C" ROLLCALL_EXPORT int name parameters {                                          \
-    using namespace rollcall::shim; /* NOLINT */                                            \
-    static constinit NextFunction next{#name};                                              \
-    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
-    Library* library = nullptr;                                                             \
-    const auto function = reinterpret_cast<int(*) types>(next.Get(caller, &library));       \
-    if (function == nullptr) return kNoNextFunction;                                        \
-    const int returned = function arguments;                                                \
-    if (returned == 0 && library != nullptr) JoinSteeredRun(*library);                      \
-    return returned;                                                                        \
+#define RC_INIT(name, parameters, types, arguments)                                   \
+  extern "C" ROLLCALL_EXPORT int name parameters {                                    \
+    using namespace rollcall::shim; /* NOLINT */                                      \
+    static constinit NextFunction next{#name};                                        \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));  \
+    Library* library = nullptr;                                                       \
+    const auto function = reinterpret_cast<int(*) types>(next.Get(caller, &library)); \
+    if (function == nullptr) return kNoNextFunction;                                  \
+    const int returned = function arguments;                                          \
+    if (returned == 0 && library != nullptr) JoinSteeredRun(*library);                \
+    return returned;                                                                  \
   }
 RC_INIT(MPI_Init, (int* argc, char*** argv), (int*, char***), (argc, argv))
 RC_INIT(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what librollcall.so exports, which libraries it needs, and what it keeps in static TLS; and that
-rollcall-exec needs only the intended libraries.
+"""Checks what librollcall.so and librollcall-steer.so export, which libraries they need, and what they keep in static
+TLS; and that rollcall-exec needs only the intended libraries.
 
 A library that is preloaded into user programs must not export or need unintended symbols.
 """
@@ -72,6 +72,20 @@ def check_exports(library, problems):
     return len(exported)
 
 
+def check_steering_exports(library, problems):
+    """librollcall.so finds the MPI library by PMPI_Init, and the MPI library's facts by its queries."""
+    exported = wrapped.symbols(library, "--defined-only")
+    for name in sorted(exported - {prefix + name for name in wrapped.functions() for prefix in ("", "P")}):
+        problems.append("%s exports %s, which is no function of MPI" % (library, name))
+    for name in ("PMPI_Init", "PMPI_Init_thread", "PMPI_Comm_rank", "PMPI_Iprobe", "PMPI_Request_get_status"):
+        if name in exported:
+            problems.append("%s exports %s, which must be the MPI library's" % (library, name))
+    for name in ("MPI_Send", "PMPI_Send", "MPI_Isend_c", "PMPI_Bcast", "MPI_Waitany", "MPI_Init"):
+        if name not in exported:
+            problems.append("%s does not export %s" % (library, name))
+    return len(exported)
+
+
 def needed_by(file):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", file))
 
@@ -131,15 +145,18 @@ def check_segments(library, problems):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shim", required=True, help="librollcall.so")
+    parser.add_argument("--steer", required=True, help="librollcall-steer.so")
     parser.add_argument("--exec", required=True, help="rollcall-exec")
     args = parser.parse_args()
-    library = args.shim
     problems = []
     check_exec(args.exec, problems)
-    print("exports %d symbols" % check_exports(library, problems))
-    print("needs %s" % ", ".join(check_needed(library, problems)))
-    print("glibc floor %s" % check_imports(library, problems))
-    print("static TLS %d bytes" % check_segments(library, problems))
+    print("exports %d symbols" % check_exports(args.shim, problems))
+    print("exports %d symbols for steering" % check_steering_exports(args.steer, problems))
+    for library in (args.shim, args.steer):
+        print(os.path.basename(library))
+        print("needs %s" % ", ".join(check_needed(library, problems)))
+        print("glibc floor %s" % check_imports(library, problems))
+        print("static TLS %d bytes" % check_segments(library, problems))
     for problem in problems:
         print("FAILED: %s" % problem)
     return 1 if problems else 0

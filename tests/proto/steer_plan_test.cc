@@ -74,13 +74,38 @@ TEST(SteerPlan, NamesTheLineThatIsWrong) {
 
 TEST(SteerPlan, RejectsEveryDamage) {
   for (const char* line : {
-           "host", "host ", "bound", "bound 0", "bound -1", "bound 1e3", "bound 99999999999",
-           "bound 600001", "bound 10 10", "synchronous x", "synchronous 1 2", "synchronous 4096",
-           "barriers 1", "first", "first 0", "first 0 1:1", "first 0 1:1 before",
-           "first 0 1 before 2:1", "first 0 1:0 before 2:1", "first 0 1:1 after 2:1",
-           "first 0 1:1 before 1:2", "first 0 1:1 before 2:", "first 0 1:1 before :1",
-           "first 0 1:1 before 2:1 x", "first 0  1:1 before 2:1", "delay 0 poll 1 1",
-           "delay 0 send 0 1", "delay 0 send 1", "delay 0 send 1 0", "slow 0", "slow 0 0", " barriers",
+           "host",
+           "host ",
+           "bound",
+           "bound 0",
+           "bound -1",
+           "bound 1e3",
+           "bound 99999999999",
+           "bound 600001",
+           "bound 10 10",
+           "synchronous x",
+           "synchronous 1 2",
+           "synchronous 4096",
+           "barriers 1",
+           "first",
+           "first 0",
+           "first 0 1:1",
+           "first 0 1:1 before",
+           "first 0 1 before 2:1",
+           "first 0 1:0 before 2:1",
+           "first 0 1:1 after 2:1",
+           "first 0 1:1 before 1:2",
+           "first 0 1:1 before 2:",
+           "first 0 1:1 before :1",
+           "first 0 1:1 before 2:1 x",
+           "first 0  1:1 before 2:1",
+           "delay 0 poll 1 1",
+           "delay 0 send 0 1",
+           "delay 0 send 1",
+           "delay 0 send 1 0",
+           "slow 0",
+           "slow 0 0",
+           " barriers",
            "slow 0 1 ms",
        }) {
     EXPECT_NE(ParseBody(std::string(line) + "\n").error.what, nullptr) << line;
@@ -88,7 +113,8 @@ TEST(SteerPlan, RejectsEveryDamage) {
 }
 
 TEST(SteerPlan, NeedsItsHeaderAndALastEnd) {
-  for (const char* text : {"", "\n", "barriers\n", "rollcall-steer 2\nbarriers\n", "rollcall-steer 1"}) {
+  for (const char* text :
+       {"", "\n", "barriers\n", "rollcall-steer 2\nbarriers\n", "rollcall-steer 1"}) {
     EXPECT_EQ(ParseText(text).error.line, 1u) << text;
   }
   EXPECT_EQ(ParseBody("barriers").error.line, 2u);

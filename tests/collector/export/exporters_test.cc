@@ -239,8 +239,9 @@ TEST(ExportJunit, HasACaseForEachSchedule) {
   const std::string text = checked.Export("junit");
   EXPECT_THAT(text, HasSubstr(R"(tests="8" failures="1" errors="1")"));
   EXPECT_THAT(text, HasSubstr(R"(skipped="1")"));
-  EXPECT_THAT(text, HasSubstr(R"(classname="rollcall.schedules" name="rank &lt;1&gt; first" time="0.500">)"
-                              "<skipped>not explored: because</skipped>"));
+  EXPECT_THAT(
+      text, HasSubstr(R"(classname="rollcall.schedules" name="rank &lt;1&gt; first" time="0.500">)"
+                      "<skipped>not explored: because</skipped>"));
   EXPECT_THAT(text, HasSubstr(R"(<error type="job-failed" message="failed: because">)"));
 }
 

@@ -22,7 +22,8 @@ class Steered : public ::testing::Test {
     ASSERT_TRUE(run) << run.error();
     run_ = std::move(*run);
     const UniqueFd fd(open((run_->path() + steer::kStateSuffix).c_str(), O_RDWR));
-    void* map = mmap(nullptr, sizeof(steer::State), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    void* map =
+        mmap(nullptr, sizeof(steer::State), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     ASSERT_NE(map, MAP_FAILED);
     state_ = static_cast<steer::State*>(map);
   }

@@ -1,5 +1,6 @@
-// The root broadcasts and then sends, rank 1 receives and then joins the broadcast: the root leaves a
-// small broadcast before the others have come.
+// SPDX-License-Identifier: Apache-2.0
+// The root broadcasts and then sends, rank 1 receives and then joins the broadcast: the root leaves
+// a small broadcast before the others have come.
 //
 // schedules-test: ranks=3 finds=hang by=barriers
 #include "tests/faults/fault.h"

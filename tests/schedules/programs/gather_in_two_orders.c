@@ -1,5 +1,6 @@
-// Ranks make a gather on one communicator and a scatter on another in different orders. Leaves leave
-// the gather at once, and so the orders do not show.
+// SPDX-License-Identifier: Apache-2.0
+// Ranks make a gather on one communicator and a scatter on another in different orders. Leaves
+// leave the gather at once, and so the orders do not show.
 //
 // schedules-test: ranks=3 finds=hang by=barriers
 #include "tests/faults/fault.h"

@@ -1,6 +1,7 @@
-// Two ranks send a small message to each other before they receive: no library waits in the sends, as
-// long as the messages stay below its eager limit. The wildcard before keeps the records of one run
-// from showing it.
+// SPDX-License-Identifier: Apache-2.0
+// Two ranks send a small message to each other before they receive: no library waits in the sends,
+// as long as the messages stay below its eager limit. The wildcard before keeps the records of one
+// run from showing it.
 //
 // schedules-test: ranks=2 finds=hang by=synchronous
 #include "tests/faults/fault.h"

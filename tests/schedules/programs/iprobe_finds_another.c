@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 looks for a message of anyone with MPI_Iprobe, takes it, and then waits for rank 1.
 //
 // schedules-test: ranks=3 finds=hang by=first

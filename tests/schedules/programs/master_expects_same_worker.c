@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each worker announces itself and then sends its data, both with one tag. The master receives an
-// announcement from anyone and then the data from anyone: the next message need not be of the worker
-// that it answers.
+// announcement from anyone and then the data from anyone: the next message need not be of the
+// worker that it answers.
 //
 // schedules-test: ranks=4 finds=hang by=first
 #include "tests/faults/quiet.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each worker sends a result of two phases with one tag, and gets an answer to the second. A fast
 // worker's second result counts for the first phase of a slow one, which is then missed in the
 // second phase: the master answers the fast one twice.

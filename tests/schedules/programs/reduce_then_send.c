@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 leaves a small reduction at once and sends to the root, which receives before it reduces.
 //
 // schedules-test: ranks=3 finds=hang by=barriers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allgather written with sends: everybody sends to everybody and then receives from anyone.
 //
 // report: https://github.com/open-mpi/ompi/issues/1669, https://github.com/openucx/ucx/pull/8594

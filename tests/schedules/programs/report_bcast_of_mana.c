@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank receives before it joins a broadcast whose root sends after it. Which library lets it pass
 // changed with a version.
 //

@@ -1,5 +1,7 @@
-// Neighbors exchange counts, and then what they counted. The second part is received from anyone with
-// any tag, one neighbor after the other: it takes the count of a slow neighbor of the next round.
+// SPDX-License-Identifier: Apache-2.0
+// Neighbors exchange counts, and then what they counted. The second part is received from anyone
+// with any tag, one neighbor after the other: it takes the count of a slow neighbor of the next
+// round.
 //
 // report: https://github.com/open-mpi/ompi/issues/6078
 // schedules-test: ranks=3 finds=hang,failed,findings by=first schedules=6

@@ -1,5 +1,6 @@
-// A rank probes for a message from anyone, makes room for it, and receives a message from anyone with
-// the tag of this step. Of the next step, another sender's message has come first.
+// SPDX-License-Identifier: Apache-2.0
+// A rank probes for a message from anyone, makes room for it, and receives a message from anyone
+// with the tag of this step. Of the next step, another sender's message has come first.
 //
 // report: https://github.com/llnl/conduit/issues/990, https://github.com/open-mpi/ompi/issues/3807
 // schedules-test: ranks=3 finds=hang,failed,findings by=first schedules=6

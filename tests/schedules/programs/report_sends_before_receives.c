@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All ranks send several small values to their neighbors before anybody receives. It stopped with
 // another library at the second value.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each rank tells its neighbors a size and then sends the data. A rank counts the sizes that it has
 // got by a probe with any tag. The data of a fast neighbor counts as the size of a slow one.
 //

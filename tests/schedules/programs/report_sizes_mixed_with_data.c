@@ -1,5 +1,6 @@
-// Workers send a size and then the data, with one tag. The root takes a size from anyone and then data
-// from anyone: they may be of two workers.
+// SPDX-License-Identifier: Apache-2.0
+// Workers send a size and then the data, with one tag. The root takes a size from anyone and then
+// data from anyone: they may be of two workers.
 //
 // report: https://github.com/OpenChemistry/stempy/pull/293
 // schedules-test: ranks=3 finds=hang,failed,findings by=first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A coordinator asks all ranks to stop, and waits for as many answers as ranks. It counts whatever
 // comes, also a status that a rank sent before it was asked, and then waits for an answer that it
 // counts as taken.

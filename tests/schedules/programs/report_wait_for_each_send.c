@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets are sent with nonblocking sends, each of which is waited for before the receives are
 // posted: small packets pass, large ones hang.
 //

@@ -1,5 +1,6 @@
-// A rank passes work on with a synchronous send to a rank that has already left, because the word to
-// leave came before the work.
+// SPDX-License-Identifier: Apache-2.0
+// A rank passes work on with a synchronous send to a rank that has already left, because the word
+// to leave came before the work.
 //
 // report: https://github.com/hpc/libcircle/pull/10
 // schedules-test: ranks=3 finds=hang,findings by=first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server answers questions until a stop arrives. The stop of rank 2 may overtake the question of
 // rank 1, which then gets no answer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 receives once from anyone and once from rank 1. If the first receive takes the message of
 // rank 1, the second waits forever. Rank 1 usually comes later.
 //

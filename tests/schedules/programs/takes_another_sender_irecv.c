@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // As takes_another_sender.c, with nonblocking receives.
 //
 // schedules-test: ranks=3 finds=hang by=first

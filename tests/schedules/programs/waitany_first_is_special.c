@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 takes the first of two messages for the one of rank 1, and answers only that rank.
 //
 // schedules-test: ranks=3 finds=hang by=first

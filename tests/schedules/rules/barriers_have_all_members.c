@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The barriers in front of collectives are on the communicator of each collective: of a part of the
 // ranks, and of none on an intercommunicator.
 //

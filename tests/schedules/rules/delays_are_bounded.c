@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank that waits before a call and is slow in others still ends, with the same result.
 //
 // schedules-rule: ranks=2 follows=yes

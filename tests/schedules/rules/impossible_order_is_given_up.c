@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 1 sends only after the message of rank 2 was received: the plan cannot come about, and the
 // program goes on.
 //

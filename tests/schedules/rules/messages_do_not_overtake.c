@@ -1,5 +1,6 @@
-// Messages of one sender arrive in the order of its sends, although the third one is chosen; and the
-// plan is followed: they come before those of rank 2.
+// SPDX-License-Identifier: Apache-2.0
+// Messages of one sender arrive in the order of its sends, although the third one is chosen; and
+// the plan is followed: they come before those of rank 2.
 //
 // schedules-rule: ranks=3 follows=yes
 // plan: first 0 1:3 before 2:1

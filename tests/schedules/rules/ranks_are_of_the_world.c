@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan names ranks of MPI_COMM_WORLD. On this communicator the ranks are reversed.
 //
 // schedules-rule: ranks=3 follows=yes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the programs of tests/schedules/rules share.
 #ifndef ROLLCALL_TESTS_SCHEDULES_RULES_RULE_H_
 #define ROLLCALL_TESTS_SCHEDULES_RULES_RULE_H_

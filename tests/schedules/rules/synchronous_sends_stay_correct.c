@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard sends that become synchronous: to MPI_PROC_NULL, to the own rank, freed before they are
 // complete, tested, and with data of some size. MPI_Bsend and MPI_Sendrecv stay as they are.
 //
