@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "proto/mix.h"
+
 namespace rollcall {
 
 // Record::operation. Operation::kAllreduce is MPI_Allreduce.
@@ -76,12 +78,14 @@ namespace internal {
 enum RuleTraits : uint8_t { kHasRoot = 1, kReduces = 2, kOnTopology = 4 };
 
 struct RuleInfo {
+  bool has_data;  // the record has arguments that must agree
   Needs needs;
   Empty empty;
   int traits;
 };
 inline constexpr RuleInfo kRules[] = {
-#define RULE(name, record, match, needs, empty, traits) {Needs::k##needs, Empty::k##empty, traits},
+#define RULE(name, record, match, needs, empty, traits) \
+  {std::string_view(#record) != "Nothing", Needs::k##needs, Empty::k##empty, traits},
 #include "proto/matching_rules.def"
 #undef RULE
 };
@@ -150,6 +154,10 @@ struct OperationInfo {
   std::string_view name;  // "MPI_Allreduce"
   Kind kind = Kind::kNone;
   Rule rule = Rule::kNone;
+  // Record::semantic_hash of a collective without data; 0 if there are data.
+  uint64_t hash_without_data = internal::kRules[static_cast<int>(rule)].has_data
+                                   ? 0
+                                   : Mix64(Mix64(static_cast<uint64_t>(operation), 0), 0);
 };
 
 inline constexpr OperationInfo kOperations[] = {

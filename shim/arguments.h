@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of a wrapper, as assigned by their roles (roles.h). There is one struct for all
 // functions: in each call, most fields keep their initial value.
+//
+// Reading a field costs less than initialising it. The fields of RareArguments therefore have no
+// value in a blocking collective (Kind::kCollective), whose functions have no such parameters.
 #ifndef ROLLCALL_SHIM_ARGUMENTS_H_
 #define ROLLCALL_SHIM_ARGUMENTS_H_
 
@@ -10,7 +13,37 @@
 
 namespace rollcall::shim {
 
-struct Arguments {
+struct RareArguments {
+  void* request;  // out, or in-out
+  void* requests;
+  Word request_in;
+  void* status;
+  void* statuses;
+  int* flag;
+  int* index;
+  int* out_count;
+  int* indices;
+  void* new_comm;
+  void* new_handle;  // out: a window, file, session, group, datatype or operation
+  Word window;
+  Word file;
+  void* handle_inout;  // comm, group, datatype or op that is freed
+  void* message;
+  const char* name;  // or a file's name, a session's string tag
+  Word group;
+  Word peer_comm;
+  int32_t request_count;
+  int32_t color;  // or the first partition
+  int32_t key;    // or the last partition
+  int32_t error_code;
+  bool has_status;  // MPI_STATUS_IGNORE is a null pointer in Open MPI
+};
+
+struct Arguments : RareArguments {
+  explicit Arguments(bool has_rare) {  // NOLINT: the others have no value
+    if (has_rare) static_cast<RareArguments&>(*this) = {};
+  }
+
   Word comm = 0;
   const void* send_buffer = nullptr;
   const void* recv_buffer = nullptr;
@@ -27,34 +60,11 @@ struct Arguments {
   const void* recv_counts = nullptr;
   const void* send_types = nullptr;  // handle arrays
   const void* recv_types = nullptr;
-  void* request = nullptr;  // out, or in-out
-  void* requests = nullptr;
-  int32_t request_count = 0;
-  Word request_in = 0;
-  void* status = nullptr;
-  void* statuses = nullptr;
-  int* flag = nullptr;
-  int* index = nullptr;
-  int* out_count = nullptr;
-  int* indices = nullptr;
-  void* new_comm = nullptr;
-  void* new_handle = nullptr;  // out: a window, file, session, group, datatype or operation
-  Word window = 0;
-  Word file = 0;
-  void* handle_inout = nullptr;  // comm, group, datatype or op that is freed
-  void* message = nullptr;
-  const char* name = nullptr;  // or a file's name, a session's string tag
-  Word group = 0;
-  Word peer_comm = 0;
-  int32_t color = 0;  // or the first partition
-  int32_t key = 0;    // or the last partition
-  int32_t error_code = 0;
   bool has_send_type = false;
   bool has_recv_type = false;
   bool has_peer = false;
   bool has_peer2 = false;
-  bool has_status = false;  // MPI_STATUS_IGNORE is a null pointer in Open MPI
-  bool large = false;       // counts are MPI_Count
+  bool large = false;  // counts are MPI_Count
   // Read only for calls that have these parameters, so that other calls need not initialise them.
   const void* buffer;       // NOLINT: of a call with one buffer
   const void* displs;       // NOLINT: int[] or MPI_Aint[]; an Alltoall's: of the receive buffer

@@ -36,16 +36,17 @@ struct Call {
 
   bool entered;     // Begin did something that End has to undo
   bool recorded;    // `record` was written: it is in flight
-  bool in_ring;     // `record` is also in its ring, where it stays after the call
-  uint8_t ring;     // ring::RingKind
   bool own_status;  // `status_bytes` was passed to the library instead of MPI_STATUS_IGNORE
   bool counts;      // its messages are counted; false: a tool makes this call to implement another
+  bool in_ring;     // `record` is also in its ring, where it stays after the call
+  uint8_t ring;     // ring::RingKind
   // Set by data::BeginCall.
   bool reads_data;
   bool host_only;  // with `reads_data`: no argument can point to a device's memory, because no
                    // driver of a device was loaded when the call was entered
-  Nesting outer;   // the thread's nesting before this call, restored by End
+  Nesting outer;   // the thread's nesting before this call, restored by End; only its guard if none
   ThreadLog* log;
+  ThreadLog::Level* level;  // nullptr if more than kMaxNesting calls are open
   Comm* comm;
   uint32_t* slots;  // request slots of a Waitall and the like, in the log's scratch
   uint32_t slot_count;
@@ -71,23 +72,23 @@ inline Call MakeCall(const OperationInfo& info, bool pmpi, CallerFrame frame, co
   call.pmpi = pmpi;
   call.entered = false;
   call.recorded = false;
+  call.own_status = false;
+  call.counts = true;
+  call.slot = kNoRequest;
   return call;
 }
 
-// Begin may change the arguments for the library (arguments->status).
+// For calls of MPI; `group` is that of the call's kind (proto/call_kinds.def). Begin may change the
+// arguments for the library (arguments->status).
+template <CallGroup group>
 void Begin(Call* call, Arguments* arguments);
+template <CallGroup group>
 void End(Call* call, const Arguments& arguments, int result);
 
 // Shared by the files that implement kinds (call_*.cc).
 namespace calls {
-// Begin and End without the parts that are specific to MPI, for shim/nccl and shim/torch. The call
-// may be recorded between OpenBracket and CloseBracket, and between ReopenBracket and FinishCall.
-// If OpenBracket or ReopenBracket returns false, the call is not recorded: do not call CloseBracket
-// or FinishCall.
-bool OpenBracket(Call* call);
-void CloseBracket();
-bool ReopenBracket(Call* call, int result);  // `result` other than 0 is recorded as an error
-void FinishCall(Call* call);
+// OpenBracket (call_inline.h) for a call whose case is not the usual one.
+ROLLCALL_COLD bool OpenUnusual(Call* call);
 // Returns the recorded call that the calling thread is inside of, in any wrapper of the shim;
 // nullptr if there is none. `frame` is the frame of the caller. The result is also right after an
 // exception has left a wrapper.
@@ -99,10 +100,6 @@ bool WasRejected(const Call& call, int result);
 void RecordError(Call* call, int result);
 // Marks the record of a call whose communicator is in no table.
 void MarkUnknownComm(Call* call, const Arguments& arguments);
-// Clears call->record and sets the fields that all records have.
-void StartRecord(Call* call);
-// Publishes call->record in its ring and as the call in flight.
-void WriteRecord(Call* call, ring::RingKind ring);
 // Publishes call->record as the call in flight only. RecordError writes it to `ring` if the call
 // fails.
 void PublishOpenCall(Call* call, ring::RingKind ring);
@@ -125,16 +122,6 @@ void NotePoll(Call* call, const FailedPoll& poll);
 const void* StatusOf(const Call& call, const Arguments& arguments);
 
 void FillCollective(Call* call, const Arguments& arguments);  // collective.cc
-
-// Dispatches by the group of the kind (proto/call_kinds.def).
-void BeginCollective(Call* call, const Arguments& arguments);
-void EndCollective(Call* call, const Arguments& arguments, int result);
-void BeginP2p(Call* call, Arguments* arguments);
-void EndP2p(Call* call, const Arguments& arguments, int result);
-void BeginRequests(Call* call, Arguments* arguments);
-void EndRequests(Call* call, const Arguments& arguments, int result);
-void BeginLifecycle(Call* call, const Arguments& arguments);
-void EndLifecycle(Call* call, const Arguments& arguments, int result);
 }  // namespace calls
 
 }  // namespace rollcall::shim

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begin and End of all calls that advance the counter of a communicator, window or file.
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/data/call_data.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::calls {
 namespace {
 
 // Returns the communicator, window or file whose counter the call advances.
-Comm* CountedOn(const Library& library, Kind kind, const Arguments& a) {
+[[gnu::noinline]] Comm* CountedOn(const Library& library, Kind kind, const Arguments& a) {
   switch (kind) {
     case Kind::kDisconnect:
     case Kind::kFreeWindow:
@@ -30,26 +29,28 @@ constexpr bool Frees(Kind kind) {
   return kind == Kind::kDisconnect || kind == Kind::kFreeWindow || kind == Kind::kCloseFile;
 }
 
-void EnterFlight(Call* call) {
-  Comm* comm = call->comm;
-  if (g_process.multiple_threads) {
-    if (__atomic_fetch_add(&comm->entry->in_flight, 1, __ATOMIC_RELAXED) != 0) {
-      call->record.flags |= ring::kConcurrent;
-      __atomic_fetch_or(&comm->entry->flags, ring::kSawConcurrency, __ATOMIC_RELAXED);
-    }
-  } else {
-    StoreRelaxed(&comm->entry->in_flight, uint64_t{1});
+// Counts the call on its communicator.
+ROLLCALL_INLINE void EnterFlight(Call* call, Comm* comm) {
+  ring::Member* entry = comm->entry;
+  call->record.sequence = NextSequence(comm);
+  if (!g_process.multiple_threads) {
+    StoreRelaxed(&entry->in_flight, uint64_t{1});
+  } else if (__atomic_fetch_add(&entry->in_flight, 1, __ATOMIC_RELAXED) != 0) {
+    call->record.flags |= ring::kConcurrent;
+    __atomic_fetch_or(&entry->flags, ring::kSawConcurrency, __ATOMIC_RELAXED);
   }
+  if (call->level != nullptr) call->level->comm = comm;
 }
 
-void LeaveFlight(Call* call) {
-  Comm* comm = call->comm;
-  if (g_process.multiple_threads) {
-    __atomic_fetch_sub(&comm->entry->in_flight, 1, __ATOMIC_RELAXED);
+ROLLCALL_INLINE void LeaveFlight(Call* call, Comm* comm, bool completed) {
+  ring::Member* entry = comm->entry;
+  if (!g_process.multiple_threads) {
+    StoreRelaxed(&entry->in_flight, uint64_t{0});
   } else {
-    StoreRelaxed(&comm->entry->in_flight, uint64_t{0});
+    __atomic_fetch_sub(&entry->in_flight, 1, __ATOMIC_RELAXED);
   }
-  if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = nullptr;
+  if (call->level != nullptr) call->level->comm = nullptr;
+  if (completed) Increment(&entry->completed);
 }
 
 void EnterRequest(Call* call, const Arguments& a) {
@@ -110,52 +111,66 @@ ROLLCALL_COLD void EndData(const Call& call, const Arguments& a, int result) {
   }
 }
 
-}  // namespace
-
-void BeginCollective(Call* call, const Arguments& a) {
-  const Kind kind = call->info->kind;
-  Comm* comm = call->comm = CountedOn(*call->library, kind, a);
-  StartRecord(call);
-  ring::Record& record = call->record;
-  FillCollective(call, a);
-  const InternedPath path = CurrentCallPath(call->frame);
-  SetCallPath(&record, path);
-  if (comm != nullptr) {
-    record.sequence = NextSequence(comm);
-    EnterFlight(call);
-    call->hashes_before =
-        Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
-  } else {
-    MarkUnknownComm(call, a);
-  }
-  if (a.request != nullptr) record.request = NextRequestUid();
-  if (kind == Kind::kCreateComm) {
-    record.detail =
-        static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
-  }
-  WriteRecord(call, ring::kCollectiveRing);
-  if (comm == nullptr) return;
-  if (t_block.depth - 1 < ring::kMaxNesting) call->log->open_comm[t_block.depth - 1] = comm;
-  if (Frees(kind) && g_process.multiple_threads) UnregisterComm(comm);
-  if (__builtin_expect(g_process.data, 0)) data::BeginCall(call, a);
-}
-
-void EndCollective(Call* call, const Arguments& a, int result) {
+// The end of a call that failed, created or freed something, or has data that are read.
+[[gnu::noinline]] void AfterUnusual(Call* call, const Arguments& a, int result) {
   const Kind kind = call->info->kind;
   if (Comm* comm = call->comm) {
-    const bool rejected = __builtin_expect(result != 0, 0) && WasRejected(*call, result);
+    const bool rejected = result != 0 && WasRejected(*call, result);
     // Must precede LeaveFlight.
     if (rejected) ReleaseSequence(comm, call->record.sequence, call->hashes_before);
-    LeaveFlight(call);
-    if (!rejected && !IsNonblockingCollective(kind)) Increment(&comm->entry->completed);
+    LeaveFlight(call, comm, !rejected && !IsNonblockingCollective(kind));
     if (Frees(kind)) {
       if (result != 0 && g_process.multiple_threads) RestoreComm(comm);
       if (result == 0 && !g_process.multiple_threads) UnregisterComm(comm);
     }
   }
   if (__builtin_expect(g_process.data, 0)) EndData(*call, a, result);
-  const bool plain = kind == Kind::kCollective || kind == Kind::kWindow || kind == Kind::kFile;
-  if (!plain && result == 0) EnterResult(call, a);
+  if (result == 0) EnterResult(call, a);
+}
+
+}  // namespace
+
+static void Before(Group<CallGroup::kCollective>, Call* call, Arguments* arguments) {
+  const Arguments& a = *arguments;
+  const OperationInfo& info = *call->info;
+  const bool plain = info.kind == Kind::kCollective;
+  Comm* comm = plain ? FindComm(*call->library, a.comm) : CountedOn(*call->library, info.kind, a);
+  call->comm = comm;
+  StartRecord(call);
+  ring::Record& record = call->record;
+  if (comm != nullptr && comm->inter()) record.flags |= ring::kIntercomm;
+  record.semantic_hash = info.hash_without_data;
+  if (info.hash_without_data == 0) FillCollective(call, a);
+  const InternedPath path = CurrentCallPath(call->frame);
+  SetCallPath(&record, path);
+  if (__builtin_expect(comm != nullptr, 1)) {
+    EnterFlight(call, comm);
+    call->hashes_before =
+        Checkpoint(comm, record.sequence, record.semantic_hash, path.portable_hash);
+  } else {
+    MarkUnknownComm(call, a);
+  }
+  if (!plain && a.request != nullptr) record.request = NextRequestUid();
+  if (!plain && info.kind == Kind::kCreateComm) {
+    record.detail =
+        static_cast<uint64_t>(static_cast<uint32_t>(a.color)) << 32 | static_cast<uint32_t>(a.key);
+  }
+  WriteRecord(call, ring::kCollectiveRing);
+  if (comm == nullptr) return;
+  if (!plain && Frees(info.kind) && g_process.multiple_threads) UnregisterComm(comm);
+  if (__builtin_expect(g_process.data, 0)) data::BeginCall(call, a);
+}
+
+static void After(Group<CallGroup::kCollective>, Call* call, const Arguments& a, int result) {
+  const bool plain = call->info->kind == Kind::kCollective;
+  if (plain && result == 0 && call->comm != nullptr && !g_process.data) {
+    LeaveFlight(call, call->comm, true);
+  } else {
+    AfterUnusual(call, a, result);
+  }
 }
 
 }  // namespace rollcall::shim::calls
+
+template void rollcall::shim::Begin<rollcall::CallGroup::kCollective>(Call*, Arguments*);
+template void rollcall::shim::End<rollcall::CallGroup::kCollective>(Call*, const Arguments&, int);

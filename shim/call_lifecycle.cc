@@ -3,11 +3,10 @@
 // number, groups, datatypes and operations. Also local queries.
 #include <algorithm>
 
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/datatypes.h"
 #include "shim/leftovers.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::calls {
 namespace {
@@ -106,7 +105,8 @@ void CloseSession(Call* call) {
 
 }  // namespace
 
-void BeginLifecycle(Call* call, const Arguments& a) {
+static void Before(Group<CallGroup::kLifecycle>, Call* call, Arguments* arguments) {
+  const Arguments& a = *arguments;
   const Kind kind = call->info->kind;
   FindHandle(call, a);
   if (!IsRecorded(kind)) return;
@@ -129,7 +129,7 @@ void BeginLifecycle(Call* call, const Arguments& a) {
   }
 }
 
-void EndLifecycle(Call* call, const Arguments& a, int result) {
+static void After(Group<CallGroup::kLifecycle>, Call* call, const Arguments& a, int result) {
   Library* library = call->library;
   Comm* comm = call->comm;
   const Kind kind = call->info->kind;
@@ -188,3 +188,6 @@ void EndLifecycle(Call* call, const Arguments& a, int result) {
 }
 
 }  // namespace rollcall::shim::calls
+
+template void rollcall::shim::Begin<rollcall::CallGroup::kLifecycle>(Call*, Arguments*);
+template void rollcall::shim::End<rollcall::CallGroup::kLifecycle>(Call*, const Arguments&, int);

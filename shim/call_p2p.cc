@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends, receives, blocking probes, and other calls that may wait for particular processes: passive
 // and general active target synchronisation, requests on windows and files, MPI_Buffer_detach.
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/channels.h"
 #include "shim/datatypes.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::calls {
 namespace {
@@ -84,7 +83,7 @@ Source SeenSource(const Call& call, const Arguments& a, Source source) {
 
 }  // namespace
 
-void BeginP2p(Call* call, Arguments* arguments) {
+static void Before(Group<CallGroup::kP2p>, Call* call, Arguments* arguments) {
   const Arguments& a = *arguments;
   const Abi& abi = call->library->abi;
   const Kind kind = call->info->kind;
@@ -130,7 +129,7 @@ void BeginP2p(Call* call, Arguments* arguments) {
   WriteRecord(call, ring::kP2pRing);
 }
 
-void EndP2p(Call* call, const Arguments& a, int result) {
+static void After(Group<CallGroup::kP2p>, Call* call, const Arguments& a, int result) {
   Library* library = call->library;
   const Kind kind = call->info->kind;
   const Direction way = DirectionOf(*call->info, a.has_peer2);
@@ -166,3 +165,6 @@ void EndP2p(Call* call, const Arguments& a, int result) {
 }
 
 }  // namespace rollcall::shim::calls
+
+template void rollcall::shim::Begin<rollcall::CallGroup::kP2p>(Call*, Arguments*);
+template void rollcall::shim::End<rollcall::CallGroup::kP2p>(Call*, const Arguments&, int);

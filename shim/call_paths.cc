@@ -9,7 +9,6 @@
 
 #include "proto/ring_format.h"
 #include "shim/loaded_object.h"
-#include "shim/process.h"
 #include "shim/python/capture.h"
 #include "shim/python/check.h"
 #include "shim/python/code_table.h"
@@ -244,8 +243,7 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
 
 }  // namespace
 
-InternedPath CurrentCallPath(CallerFrame caller_frame) {
-  if (!g_process.stacks) return {};
+InternedPath CaptureCallPath(CallerFrame caller_frame) {
   Native native;
   uint64_t hash = 0;
   native.depth = CaptureStack(caller_frame, native.pcs, g_process.stack_depth, &native.end, &hash);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "proto/ring_format.h"
+#include "shim/process.h"
 #include "shim/python/frames.h"
 #include "shim/stack/stack.h"
 
@@ -22,12 +23,15 @@ inline void SetCallPath(ring::Record* record, const InternedPath& path) {
   record->context_path = path.context;
 }
 
-// Returns the calling thread's stack from `caller_frame` (ROLLCALL_CALLER_FRAME()) outwards, with
-// its Python frames. When a path is seen for the first time, its modules are looked up, which takes
-// the loader's list lock, as the stack walker does. Afterwards: no allocation, lock or system call,
-// with one exception. In a process that runs Python, the context of a thread without Python frames
-// costs one system call. Any thread.
-InternedPath CurrentCallPath(CallerFrame caller_frame);
+// Returns the calling thread's stack, if stacks are recorded, from `caller_frame`
+// (ROLLCALL_CALLER_FRAME()) outwards, with its Python frames. When a path is seen for the first
+// time, its modules are looked up, which takes the loader's list lock, as the stack walker does.
+// Afterwards: no allocation, lock or system call, with one exception. In a process that runs
+// Python, the context of a thread without Python frames costs one system call. Any thread.
+InternedPath CaptureCallPath(CallerFrame caller_frame);
+inline InternedPath CurrentCallPath(CallerFrame caller_frame) {
+  return g_process.stacks ? CaptureCallPath(caller_frame) : InternedPath{};
+}
 
 // Stores a path that has Python frames only, of another thread, read through `memory`. Returns its
 // id; 0 if there is no room or if the frames have changed.

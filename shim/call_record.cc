@@ -26,53 +26,12 @@ const void* StatusOf(const Call& call, const Arguments& arguments) {
   return arguments.status;
 }
 
-void StartRecord(Call* call) {
-  ring::Record& record = call->record;
-  record = ring::Record{};
-  record.operation = static_cast<uint16_t>(call->info->operation);
-  record.start_ticks = Ticks();
-  record.prev_end_ticks = call->log->last_end_ticks;
-  record.root_or_peer = ring::kNoPeer;
-  record.tag = ring::kNoTag;
-  if (call->comm != nullptr) record.member = call->comm->uid;
-  if (t_block.depth > 1) record.flags |= ring::kNested;
-  if ((call->log->entry->flags & 1) == 0) record.flags |= ring::kNotMainThread;
-}
-
-namespace {
-
-void Publish(Call* call, uint64_t lock) {
-  ThreadLog* log = call->log;
-  const uint32_t level = t_block.depth - 1;
-  if (level < ring::kMaxNesting) {
-    log->open_comm[level] = nullptr;
-    PublishRecord(&log->entry->open[level].record, call->record, lock);
-  }
-  StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth));
-  call->recorded = true;
-}
-
-}  // namespace
-
 void PublishOpenCall(Call* call, ring::RingKind ring) {
   call->ring = ring;
   call->in_ring = false;
-  Publish(call, 2);
-}
-
-void WriteRecord(Call* call, ring::RingKind ring) {
-  call->ring = ring;
-  call->in_ring = true;
-  Publish(call, call->log->rings[ring].Append(call->record));
-  // About once a second. The later the last anchor, the more precisely a reader knows the clock's
-  // rate.
-  constexpr uint64_t kRefreshTicks = uint64_t{1} << 31;
-  if (__builtin_expect(
-          call->record.start_ticks - LoadRelaxed(&g_process.header->last_anchor.ticks) >
-              kRefreshTicks,
-          0)) {
-    RefreshClockAnchor();
-  }
+  call->recorded = true;
+  if (call->level != nullptr) PublishRecord(call->level->open, call->record, 2);
+  StoreRelease(&call->log->entry->depth, static_cast<uint64_t>(t_block.depth));
 }
 
 void AppendFinished(Call* call, ring::RingKind ring) {

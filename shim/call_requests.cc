@@ -9,10 +9,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/data/call_data.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::calls {
 namespace {
@@ -276,10 +275,12 @@ uint32_t PartitionsOf(Operation operation, const Arguments& a) {
 
 }  // namespace
 
-void BeginRequests(Call* call, Arguments* arguments) {
+static void Before(Group<CallGroup::kRequests>, Call* call, Arguments* arguments) {
   const Arguments& a = *arguments;
   Library* library = call->library;
   const Kind kind = call->info->kind;
+  call->slots = nullptr;
+  call->slot_count = 0;
   if (TakesMany(kind)) {
     Gather(call, a);
   } else if (kind == Kind::kPready) {
@@ -321,7 +322,7 @@ void BeginRequests(Call* call, Arguments* arguments) {
   WriteRecord(call, collective ? ring::kCollectiveRing : ring::kP2pRing);
 }
 
-void EndRequests(Call* call, const Arguments& a, int result) {
+static void After(Group<CallGroup::kRequests>, Call* call, const Arguments& a, int result) {
   Library* library = call->library;
   const Kind kind = call->info->kind;
   if (IsPoll(kind)) {
@@ -371,3 +372,6 @@ void NotePoll(Call* call, const FailedPoll& poll) {
 }
 
 }  // namespace rollcall::shim::calls
+
+template void rollcall::shim::Begin<rollcall::CallGroup::kRequests>(Call*, Arguments*);
+template void rollcall::shim::End<rollcall::CallGroup::kRequests>(Call*, const Arguments&, int);

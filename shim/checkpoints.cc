@@ -1,56 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
-
-#include "proto/signature.h"
 #include "shim/comms.h"
 
 namespace rollcall::shim {
 namespace {
 
-void Set(ring::Checkpoint* checkpoint, uint64_t sequence, const RollingHashes& hashes) {
-  StoreRelaxed(&checkpoint->sequence, uint64_t{0});
-  std::atomic_thread_fence(std::memory_order_release);
-  StoreRelaxed(&checkpoint->semantic_hash, hashes.semantic);
-  StoreRelaxed(&checkpoint->path_hash, hashes.path);
-  StoreRelease(&checkpoint->sequence, sequence);
-}
-
 // history[i] holds the checkpoint of number (i+1)*stride. If all entries are used, every second one
 // is dropped and the stride doubles.
-ROLLCALL_COLD void HalveHistory(ring::Member* entry) {
+ROLLCALL_COLD void HalveHistory(Comm* comm) {
+  ring::Member* entry = comm->entry;
   for (uint32_t i = 0; i < ring::kHistoryCheckpoints / 2; ++i) {
     const ring::Checkpoint from = entry->history[2 * i + 1];
-    Set(&entry->history[i], from.sequence, {from.semantic_hash, from.path_hash});
+    SetCheckpoint(&entry->history[i], from.sequence, {from.semantic_hash, from.path_hash});
   }
   for (uint32_t i = ring::kHistoryCheckpoints / 2; i < ring::kHistoryCheckpoints; ++i) {
     StoreRelaxed(&entry->history[i].sequence, uint64_t{0});
   }
   StoreRelaxed(&entry->history_stride, entry->history_stride * 2);
+  comm->checkpoint_mask = static_cast<uint32_t>(entry->history_stride - 1) & 3;
 }
 
 }  // namespace
 
-RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
-                         uint64_t path_hash) {
+void SetOlderCheckpoints(Comm* comm, uint64_t sequence, RollingHashes now) {
   ring::Member* entry = comm->entry;
-  const RollingHashes before = comm->hashes;
-  const RollingHashes now = {RollHash(before.semantic, semantic_hash),
-                             RollHash(before.path, path_hash)};
-  comm->hashes = now;
-  Set(&entry->recent[0], sequence, now);
   for (uint32_t k = 1;
        k < ring::kRecentCheckpoints && (sequence & ((uint64_t{1} << 2 * k) - 1)) == 0; ++k) {
-    Set(&entry->recent[k], sequence, now);
+    SetCheckpoint(&entry->recent[k], sequence, now);
   }
   // The stride is a power of two.
   if ((sequence & (entry->history_stride - 1)) == 0) {
-    if (sequence / entry->history_stride > ring::kHistoryCheckpoints) HalveHistory(entry);
+    if (sequence / entry->history_stride > ring::kHistoryCheckpoints) HalveHistory(comm);
     if ((sequence & (entry->history_stride - 1)) == 0) {
       const uint64_t slot = sequence / entry->history_stride - 1;
-      if (slot < ring::kHistoryCheckpoints) Set(&entry->history[slot], sequence, now);
+      if (slot < ring::kHistoryCheckpoints) SetCheckpoint(&entry->history[slot], sequence, now);
     }
   }
-  return before;
 }
 
 // The checkpoints that the rejected call wrote have its number, which is now above `entered`.

@@ -2,7 +2,6 @@
 // Fills the record of a collective: its arguments, and a hash of the arguments that must be equal
 // on all ranks.
 #include <cstring>
-#include <string_view>
 
 #include "proto/signature.h"
 #include "shim/call.h"
@@ -118,12 +117,6 @@ class CollectiveRecorder {
         inter_(comm_ != nullptr && comm_->inter()) {}
 
   void Fill() {
-    if (inter_) record_.flags |= ring::kIntercomm;
-    // The same result as below, but faster: a barrier is the cheapest call and must stay cheap.
-    if (!kHasData[static_cast<int>(rule_)]) {
-      record_.semantic_hash = Mix64(Mix64(static_cast<uint64_t>(call_->info->operation), 0), 0);
-      return;
-    }
     const bool rooted = HasRoot(rule_);
     if (rooted) FillRoot();
     FillInPlace();
@@ -140,12 +133,6 @@ class CollectiveRecorder {
   }
 
  private:
-  static constexpr bool kHasData[] = {
-#define RULE(name, record, ...) std::string_view(#record) != "Nothing",
-#include "proto/matching_rules.def"
-#undef RULE
-  };
-
   uint64_t FillData() {
     switch (rule_) {
 #define RULE(name, record, ...) \

@@ -5,18 +5,18 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "shim/handle_map.h"
 #include "shim/leftovers.h"
 #include "shim/members.h"
 #include "shim/spin_lock.h"
 #include "shim/topology.h"
 
 namespace rollcall::shim {
+
+constinit Comm g_comms[kMaxComms];
+constinit HandleMap<4096> g_comms_by_handle;
+
 namespace {
 
-constexpr uint32_t kMaxComms = 1024;
-constinit Comm g_comms[kMaxComms];
-constinit HandleMap<4096> g_by_handle;
 std::atomic<uint32_t> g_next_uid{1};
 constinit SpinLock g_table_lock;  // of g_used, g_comms and the counters of CountCreations()
 uint32_t g_used = 0;
@@ -139,7 +139,7 @@ Comm* Enter(Comm comm, const Creation& creation, const Lists& lists) {
   comm.uid = g_next_uid.fetch_add(1);
   g_comms[index] = comm;
   FillIdentity(g_comms[index], creation, lists);
-  if (comm.map_key != 0 && !g_by_handle.Insert(comm.map_key, index)) {
+  if (comm.map_key != 0 && !g_comms_by_handle.Insert(comm.map_key, index)) {
     __atomic_fetch_add(&g_process.Of(ring::SectionKind::kMembers)->lost, 1, __ATOMIC_RELAXED);
   }
   return &g_comms[index];
@@ -209,13 +209,8 @@ void DescribeProcess(const Library& library, int rank, int size, int level) {
 
 }  // namespace
 
-Comm* FindComm(const Library& library, Word comm) {
-  const uint32_t index = g_by_handle.Find(library.KeyOf(library.Handle(comm)));
-  return index < kMaxComms ? &g_comms[index] : nullptr;
-}
-
 Comm* FindFile(Word file) {
-  const uint32_t index = g_by_handle.Find(FileKey(file));
+  const uint32_t index = g_comms_by_handle.Find(FileKey(file));
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
@@ -345,7 +340,7 @@ uint64_t NthKey(uint64_t key, int32_t member) {
 void BindHandle(Comm* comm, uint64_t handle) {
   comm->handle = handle;
   comm->map_key = NcclKey(handle);
-  if (!g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
+  if (!g_comms_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms))) {
     __atomic_fetch_add(&g_process.Of(ring::SectionKind::kMembers)->lost, 1, __ATOMIC_RELAXED);
   }
 }
@@ -362,7 +357,7 @@ void SetNcclDevice(Comm* comm, int device) {
 }
 
 Comm* FindByHandle(uint64_t handle) {
-  const uint32_t index = g_by_handle.Find(NcclKey(handle));
+  const uint32_t index = g_comms_by_handle.Find(NcclKey(handle));
   return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
@@ -377,7 +372,7 @@ void MarkUncounted(uint32_t uid) {
 bool HasSeveralDevices() { return g_several_devices.load(std::memory_order_relaxed); }
 
 void UnregisterComm(Comm* comm) {
-  if (comm->map_key != 0) g_by_handle.Erase(comm->map_key);
+  if (comm->map_key != 0) g_comms_by_handle.Erase(comm->map_key);
   if (comm->library != nullptr) comm->made_by = HandleFreed(*comm->library, comm->handle);
   StoreRelaxed(&comm->entry->freed_ticks, Ticks());
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::MemberState::kFreed));
@@ -385,7 +380,7 @@ void UnregisterComm(Comm* comm) {
 
 void RestoreComm(Comm* comm) {
   StoreRelease(&comm->entry->state, static_cast<uint32_t>(ring::MemberState::kLive));
-  g_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
+  g_comms_by_handle.Insert(comm->map_key, static_cast<uint32_t>(comm - g_comms));
   if (comm->library != nullptr) UndoHandleFreed(*comm->library, comm->handle, comm->made_by);
 }
 

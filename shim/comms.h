@@ -8,6 +8,8 @@
 
 #include "proto/operations.h"
 #include "proto/ring_format.h"
+#include "proto/signature.h"
+#include "shim/handle_map.h"
 #include "shim/library.h"
 #include "shim/platform.h"
 #include "shim/process.h"
@@ -16,8 +18,8 @@ namespace rollcall::shim {
 
 // Hashes of all collectives of a communicator so far (ring_format.md).
 struct RollingHashes {
-  uint64_t semantic = 0;
-  uint64_t path = 0;
+  uint64_t semantic;
+  uint64_t path;
 };
 
 // The private part of a ring::Member, at the same index.
@@ -34,7 +36,9 @@ struct Comm {
   uint32_t flags = 0;    // ring::MemberFlag
   int32_t indegree = 0;  // topology, for neighborhood collectives
   int32_t outdegree = 0;
-  RollingHashes hashes;
+  // A sequence number with one of these bits changes only the last checkpoint.
+  uint32_t checkpoint_mask = 0;
+  RollingHashes hashes{};
   // Hash and number of the results read so far that are equal on all members
   // (ring::DataMember::recent). Changed by the holder of a data::DataLog, except for `pending`.
   struct Results {
@@ -50,8 +54,15 @@ struct Comm {
   bool inter() const { return (flags & ring::kIsInter) != 0; }
 };
 
+inline constexpr uint32_t kMaxComms = 1024;
+extern ROLLCALL_HIDDEN Comm g_comms[kMaxComms];
+extern ROLLCALL_HIDDEN HandleMap<4096> g_comms_by_handle;
+
 // The communicator (or window) of a handle; nullptr if it is not in the table. Lock-free.
-Comm* FindComm(const Library& library, Word comm);
+inline Comm* FindComm(const Library& library, Word comm) {
+  const uint32_t index = g_comms_by_handle.Find(library.KeyOf(library.Handle(comm)));
+  return index < kMaxComms ? &g_comms[index] : nullptr;
+}
 // The same for MPI_File handles, which are pointers also in MPICH, and have another key.
 Comm* FindFile(Word file);
 
@@ -136,10 +147,30 @@ inline uint64_t NextSequence(Comm* comm) { return Increment(&comm->entry->entere
 // Checkpoint() returned for the number.
 void ReleaseSequence(Comm* comm, uint64_t sequence, const RollingHashes& before);
 
+inline void SetCheckpoint(ring::Checkpoint* checkpoint, uint64_t sequence,
+                          const RollingHashes& hashes) {
+  StoreRelaxed(&checkpoint->sequence, uint64_t{0});
+  std::atomic_thread_fence(std::memory_order_release);
+  StoreRelaxed(&checkpoint->semantic_hash, hashes.semantic);
+  StoreRelaxed(&checkpoint->path_hash, hashes.path);
+  StoreRelease(&checkpoint->sequence, sequence);
+}
+// The checkpoints of `sequence` other than the last one.
+void SetOlderCheckpoints(Comm* comm, uint64_t sequence, RollingHashes now);
+
 // Updates both hashes and the checkpoints (ring_format.md). Returns the previous hashes. Concurrent
 // calls for one communicator are an error of the program, which EnterFlight() marks
 // (kSawConcurrency).
-RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash, uint64_t path_hash);
+inline RollingHashes Checkpoint(Comm* comm, uint64_t sequence, uint64_t semantic_hash,
+                                uint64_t path_hash) {
+  const RollingHashes before = comm->hashes;
+  const RollingHashes now = {RollHash(before.semantic, semantic_hash),
+                             RollHash(before.path, path_hash)};
+  comm->hashes = now;
+  SetCheckpoint(&comm->entry->recent[0], sequence, now);
+  if ((sequence & comm->checkpoint_mask) == 0) SetOlderCheckpoints(comm, sequence, now);
+  return before;
+}
 
 }  // namespace rollcall::shim
 

@@ -26,7 +26,7 @@ class HandleMap {
 
   // False if there was no room. An existing entry gets the new value.
   bool Insert(uint64_t key, uint32_t value) {
-    if (key == kEmpty || key == kErased || key == kBusy) return false;
+    if (!IsKey(key)) return false;
     const uint32_t home = Home(key);
     uint32_t free_cell = kMissing;
     for (uint32_t i = 0; i < kWindow; ++i) {
@@ -54,7 +54,10 @@ class HandleMap {
   }
 
   uint32_t Find(uint64_t key) const {
-    const uint32_t cell = Locate(key);
+    // Most entries are in the first cell of their window.
+    uint32_t cell = Home(key);
+    const uint64_t found = cells_[cell].key.load(std::memory_order_acquire);
+    if (__builtin_expect(found != key || !IsKey(key), 0)) cell = Locate(key);
     return cell == kMissing ? kMissing : cells_[cell].value.load(std::memory_order_acquire);
   }
 
@@ -98,8 +101,10 @@ class HandleMap {
     return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15) >> 40) & (kCells - 1);
   }
 
-  uint32_t Locate(uint64_t key) const {
-    if (key == kEmpty || key == kErased || key == kBusy) return kMissing;
+  static bool IsKey(uint64_t key) { return key - 1 < kBusy - 1; }
+
+  [[gnu::noinline]] uint32_t Locate(uint64_t key) const {
+    if (!IsKey(key)) return kMissing;
     const uint32_t home = Home(key);
     for (uint32_t i = 0; i < kWindow; ++i) {
       const uint32_t cell = (home + i) & (kCells - 1);

@@ -35,7 +35,7 @@ void StoreMessage(const Library& library, uint64_t handle, const MatchedMessage&
 }
 
 MatchedMessage TakeMessage(const Library& library, uint64_t handle) {
-  MatchedMessage message;
+  MatchedMessage message{nullptr, ring::kNoPeer, ring::kNoTag};
   if (handle == library.abi.message_no_proc) message.peer = ring::kProcNullPeer;
   const uint32_t index = g_by_handle.Erase(handle);
   if (index >= kMessages) return message;

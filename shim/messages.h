@@ -14,9 +14,9 @@
 namespace rollcall::shim {
 
 struct MatchedMessage {
-  Comm* comm = nullptr;  // nullptr if unknown
-  int32_t peer = ring::kNoPeer;
-  int32_t tag = ring::kNoTag;
+  Comm* comm;  // nullptr if unknown
+  int32_t peer;
+  int32_t tag;
 };
 
 // Call it after a probe; does nothing for MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC.

@@ -51,12 +51,12 @@ constexpr bool Starts(Kind kind) { return kind == Kind::kInit || kind == Kind::k
     if (function == nullptr) return kNoNextFunction;                                        \
     if (Starts(kInfo.kind)) Start();                                                        \
     if (!Recording() || library == nullptr) return function(RC_LIST(RC_NAME, __VA_ARGS__)); \
-    Arguments arguments;                                                                    \
+    Arguments arguments(kInfo.kind != Kind::kCollective);                                   \
     RC_EACH(RC_TAKE, __VA_ARGS__)                                                           \
     Call call = MakeCall(kInfo, is_pmpi, ROLLCALL_CALLER_FRAME(), caller, library);         \
-    Begin(&call, &arguments);                                                               \
+    Begin<GroupOf(kInfo.kind)>(&call, &arguments);                                          \
     const int returned = function(RC_LIST(RC_PASS, __VA_ARGS__));                           \
-    End(&call, arguments, returned);                                                        \
+    End<GroupOf(kInfo.kind)>(&call, arguments, returned);                                   \
     return returned;                                                                        \
   }
 

@@ -16,6 +16,10 @@
 
 #define ROLLCALL_EXPORT __attribute__((visibility("default")))
 #define ROLLCALL_COLD __attribute__((noinline, cold))
+#define ROLLCALL_INLINE [[gnu::always_inline]] inline
+// For declarations of variables that are defined in another file of the shim: otherwise the
+// compiler takes their address from a table.
+#define ROLLCALL_HIDDEN __attribute__((visibility("hidden")))
 
 namespace rollcall::shim {
 
@@ -51,7 +55,7 @@ inline void ChangeUnderLock(uint64_t* lock_word, Change change) {
 // Increments a word that has a single writer, so that no lock prefix is needed.
 inline void Bump(uint64_t* word) { StoreRelaxed(word, LoadRelaxed(word) + 1); }
 
-inline uint64_t MonotonicNs() {
+[[gnu::noinline]] inline uint64_t MonotonicNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);

@@ -35,11 +35,11 @@ struct Process {
 };
 
 // Constant-initialised; its fields are valid once Recording() is true.
-extern Process g_process;
+extern ROLLCALL_HIDDEN Process g_process;
 
 // Points to a word that is 1 while this process records. After a fork, the child's copy of the page
 // is zero (MADV_WIPEONFORK), so that a child never writes its parent's ring.
-extern const uint64_t* g_recording;
+extern ROLLCALL_HIDDEN const uint64_t* g_recording;
 
 inline bool Recording() { return __builtin_expect(LoadRelaxed(g_recording) != 0, 1); }
 

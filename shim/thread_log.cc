@@ -17,7 +17,6 @@ namespace rollcall::shim {
 constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec"))) = {};
 
 constinit ThreadLog kNoLogObject;
-ThreadLog* const kNoLog = &kNoLogObject;
 
 namespace {
 
@@ -106,6 +105,7 @@ ThreadLog* MakeLog() {
   ThreadLog* log = &g_logs[index];
   log->entry = entry;
   log->index = index;
+  log->flags = first ? uint16_t{0} : uint16_t{ring::kNotMainThread};
   log->last_end_ticks = 0;
   log->scratch_used = 0;
   log->stack = FindStackBounds();
@@ -115,7 +115,10 @@ ThreadLog* MakeLog() {
   if (reused) StoreRelaxed(&entry->incarnation, entry->incarnation + 1);
   StoreRelaxed(&entry->depth, uint64_t{0});
   StoreRelaxed(&entry->nccl_group, uint64_t{0});
-  for (ring::OpenCall& open : entry->open) StoreRelaxed(&open.record.lock, uint64_t{0});
+  for (uint32_t level = 0; level < ring::kMaxNesting; ++level) {
+    log->levels[level] = {.open = &entry->open[level].record};
+    StoreRelaxed(&entry->open[level].record.lock, uint64_t{0});
+  }
   prctl(PR_GET_NAME, entry->name);
   auto* pool = g_process.Table<ring::Record>(ring::SectionKind::kRings);
   for (uint32_t kind = 0; kind < ring::kRingKinds; ++kind) {

@@ -18,20 +18,24 @@ struct Call;
 struct Comm;
 
 // Copies `record` into `slot` with the lock word `lock`. A concurrent reader can always detect a
-// partly written record.
-template <typename Record>
-inline void PublishRecord(Record* slot, const Record& record, uint64_t lock) {
-  auto* target = reinterpret_cast<uint64_t*>(slot);
+// partly written record. Each of `copies` gets the record with the odd lock word, so that the
+// caller can decide when it becomes valid.
+template <typename Record, typename... Copies>
+inline void PublishRecord(Record* slot, const Record& record, uint64_t lock, Copies*... copies) {
   const auto* bytes = reinterpret_cast<const char*>(&record);
-  StoreRelaxed(&target[0], lock - 1);
+  const auto store = [=](size_t i, uint64_t word) {
+    StoreRelaxed(reinterpret_cast<uint64_t*>(slot) + i, word);
+    (StoreRelaxed(reinterpret_cast<uint64_t*>(copies) + i, word), ...);
+  };
+  store(0, lock - 1);
   std::atomic_thread_fence(std::memory_order_release);
 #pragma GCC unroll 16
   for (unsigned i = 1; i < sizeof(Record) / 8; ++i) {
     uint64_t word;
     memcpy(&word, bytes + size_t{8} * i, sizeof(word));
-    StoreRelaxed(&target[i], word);
+    store(i, word);
   }
-  StoreRelease(&target[0], lock);
+  StoreRelease(reinterpret_cast<uint64_t*>(slot), lock);
 }
 
 // The writer's side of one ring. The protocol of a slot: ring_format.md, "Writing".
@@ -47,19 +51,22 @@ class RingWriter {
   uint64_t head() const { return head_; }
   uint64_t slots() const { return mask_ + 1; }
 
-  // Appends `record`, ignoring its lock word. Returns the lock value of the completed slot.
+  // Appends `record`, ignoring its lock word. Returns the lock value of the completed slot. The
+  // record is written to `open`, too, if that is passed, and becomes valid there last.
   //
   // A signal handler that records a call (many call MPI_Abort) may interrupt Append at any point.
   // The handler must not write to the slot that is being written, and afterwards the head must be
   // past both records.
-  uint64_t Append(const ring::Record& record) {
+  template <typename... Open>
+  uint64_t Append(const ring::Record& record, Open*... open) {
     const uint64_t index = LoadRelaxed(&head_);
     StoreRelaxed(&head_, index + 1);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     const uint64_t lock = 2 * index + 2;
-    PublishRecord(&slots_[index & mask_], record, lock);
+    PublishRecord(&slots_[index & mask_], record, lock, open...);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     StoreRelease(head_word_, LoadRelaxed(&head_));
+    (StoreRelease(&open->lock, lock), ...);
     return lock;
   }
 
@@ -73,9 +80,14 @@ class RingWriter {
 struct ThreadLog {
   ring::ThreadEntry* entry = nullptr;
   uint32_t index = 0;  // in the thread table
+  uint16_t flags = 0;  // ring::RecordFlag that all its records have
   RingWriter rings[ring::kRingKinds];
   uint64_t last_end_ticks = 0;
-  Comm* open_comm[ring::kMaxNesting] = {};  // of open calls, by depth; in_flight counts the calls
+  struct Level {
+    ring::Record* open = nullptr;  // in `entry`
+    Comm* comm = nullptr;          // counts the call in its in_flight; nullptr if none does
+  };
+  Level levels[ring::kMaxNesting];  // of open calls, by depth
 
   // The last operation of torch.distributed: its request and its call path.
   uint64_t c10d_request = 0;
@@ -100,7 +112,7 @@ struct Nesting {
   CallerFrame guard;  // frame of the outermost wrapper that is running; no record if none
   const void* guard_caller;
   Call* outermost;     // the call that `guard` belongs to
-  uint32_t depth;      // number of running wrappers; valid while `guard` is
+  uint32_t depth;      // number of running wrappers; the other fields are valid if it is not 0
   uint16_t outer;      // operation of the innermost recorded call
   bool outer_is_pmpi;  // that call used the PMPI_ name
   bool passed_down;    // a PMPI tool has already forwarded that call to its PMPI_ name
@@ -113,16 +125,18 @@ struct ThreadBlock : Nesting {
   ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
   const void* writing;  // order() of the wrapper whose record is being written; nullptr if none
 };
-extern constinit thread_local ThreadBlock t_block __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadBlock t_block
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // Creates the calling thread's log, on first use; allocates and makes system calls. Returns kNoLog
 // if there is no room for another thread (counted).
 ROLLCALL_COLD ThreadLog* MakeLog();
-extern ThreadLog* const kNoLog;  // stands for "no room"; never used
+extern ROLLCALL_HIDDEN ThreadLog kNoLogObject;
+inline ThreadLog* const kNoLog = &kNoLogObject;  // stands for "no room"; never used
 inline ThreadLog* CurrentLog() {
   ThreadLog* log = t_block.log;
   if (__builtin_expect(log == nullptr, 0)) log = MakeLog();
-  return log == kNoLog ? nullptr : log;
+  return log == &kNoLogObject ? nullptr : log;
 }
 
 // Grows log->scratch to hold `more` further entries; nullptr if there is no memory.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/nccl/driver.h"
 #include "shim/nccl/group.h"
@@ -12,7 +13,6 @@
 #include "shim/nccl/progress.h"
 #include "shim/nccl/start.h"
 #include "shim/nccl/unfinished.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::nccl {
 namespace {

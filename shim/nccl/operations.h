@@ -6,12 +6,11 @@
 
 #include <cstdint>
 
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/nccl/arguments.h"
 #include "shim/nccl/progress.h"
 #include "shim/nccl/records.h"
-#include "shim/process.h"
 
 namespace rollcall::shim::nccl {
 

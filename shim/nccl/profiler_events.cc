@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "proto/environment.h"
-#include "shim/call.h"
+#include "shim/call_inline.h"
 #include "shim/call_paths.h"
 #include "shim/nccl/binding.h"
 #include "shim/nccl/driver.h"
@@ -15,7 +15,6 @@
 #include "shim/nccl/operations.h"
 #include "shim/nccl/progress.h"
 #include "shim/nccl/start.h"
-#include "shim/process.h"
 #include "shim/stack/stack.h"
 
 namespace rollcall::shim::nccl::profiler {

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "proto/ring_format.h"
+#include "shim/platform.h"
 #include "shim/python/frames.h"
 
 namespace rollcall::shim::python {
@@ -74,7 +75,7 @@ struct Interpreter {
 // The non-atomic fields are set before `g_state` leaves kAbsent or kUnchecked.
 extern Interpreter g_interpreter;
 // ring::PythonState. kOn: captures read frames.
-extern std::atomic<uint32_t> g_state;
+extern ROLLCALL_HIDDEN std::atomic<uint32_t> g_state;
 
 inline ring::PythonState State() {
   return static_cast<ring::PythonState>(g_state.load(std::memory_order_acquire));

@@ -75,10 +75,9 @@ constexpr Library MakeLibrary() {
 constinit Library g_library = MakeLibrary();
 constinit std::atomic<int> g_version{-1};  // -1: not read yet
 
-std::atomic<uint64_t> g_own_start{0};
-std::atomic<uint64_t> g_own_end{0};
-
 }  // namespace
+
+std::atomic<uint64_t> g_own_start{0}, g_own_end{0};
 
 void* FindInTorch(const char* symbol) {
   const ErrnoGuard keeper;
@@ -121,12 +120,6 @@ void SetOwnCalls(const void* function) {
   const CodeRange range = RangeAt(function);
   g_own_start.store(range.start, std::memory_order_relaxed);
   g_own_end.store(range.end, std::memory_order_release);
-}
-
-bool IsOwnCall(const void* caller) {
-  const auto word = reinterpret_cast<uint64_t>(caller);
-  return word < g_own_end.load(std::memory_order_acquire) &&
-         word >= g_own_start.load(std::memory_order_relaxed);
 }
 
 Library* TorchLibrary() { return &g_library; }

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "shim/library.h"
+#include "shim/platform.h"
 
 namespace rollcall::shim::torch {
 
@@ -56,7 +57,12 @@ Library* TorchLibrary();
 // PyTorch's MPI backend calls MPI in a thread of its own. These calls are not recorded, because the
 // user's call is already recorded. IsOwnCall() returns false before SetOwnCalls().
 void SetOwnCalls(const void* function);  // a function of the backend's library
-bool IsOwnCall(const void* caller);
+extern ROLLCALL_HIDDEN std::atomic<uint64_t> g_own_start, g_own_end;
+inline bool IsOwnCall(const void* caller) {
+  const auto word = reinterpret_cast<uint64_t>(caller);
+  return __builtin_expect(word < g_own_end.load(std::memory_order_acquire), 0) &&
+         word >= g_own_start.load(std::memory_order_relaxed);
+}
 
 // PyTorch's version as major * 100 + minor, from its version.py or the name of libtorch_cpu.so; 0
 // if unknown. Reads a file at the first call.

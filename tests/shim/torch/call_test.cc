@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "proto/environment.h"
-#include "shim/process.h"
+#include "shim/call_inline.h"
 #include "shim/requests.h"
 #include "shim/stack/stack.h"
 #include "shim/thread_log.h"
