@@ -59,16 +59,10 @@ bool IsWild(const Source& source) {
 void FillData(Call* call, const Arguments& a, const Direction& way, const Source& source) {
   ring::Record& record = call->record;
   if (way.sends && a.has_send_type && record.root_or_peer != ring::kProcNullPeer) {
-    const TypeInfo& type = DescribeType(call->library, a.send_type);
-    record.send_count = static_cast<uint64_t>(a.send_count);
-    record.send_datatype = type.index;
-    record.send_signature = BufferSignature(type, a.send_count < 0 ? 0 : record.send_count);
+    DescribeSide(call->log->sides, call->library, a.send_count, a.send_type).SetSend(&record);
   }
   if (way.receives && a.has_recv_type && source.peer != ring::kProcNullPeer) {
-    const TypeInfo& type = DescribeType(call->library, a.recv_type);
-    record.recv_count = static_cast<uint64_t>(a.recv_count);
-    record.recv_datatype = type.index;
-    record.recv_signature = BufferSignature(type, a.recv_count < 0 ? 0 : record.recv_count);
+    DescribeSide(call->log->sides, call->library, a.recv_count, a.recv_type).SetRecv(&record);
   }
 }
 

@@ -13,40 +13,13 @@ namespace {
 
 uint16_t ReduceOpOf(const Library& library, Word word) {
   const uint64_t handle = library.Handle(word);
+  constexpr auto kSum = static_cast<uint16_t>(ReduceOp::kSum);  // the most frequent one
+  if (handle == library.reduce_ops[kSum] && handle != 0) return kSum;
   for (uint16_t op = 1; op < 16; ++op) {
     if (handle == library.reduce_ops[op] && handle != 0) return op;
     if (handle == library.reduce_ops_copied[op] && handle != 0) return op;
   }
   return static_cast<uint16_t>(ReduceOp::kUser);
-}
-
-// One side of the data: counts, type, signature.
-struct Side {
-  uint64_t count = 0;
-  uint16_t datatype = 0;
-  uint64_t signature = 0;
-};
-
-Side Describe(Library* library, int64_t count, Word type, bool has_type) {
-  Side side;
-  if (!has_type) return side;
-  side.count = static_cast<uint64_t>(count);
-  const TypeInfo& info = DescribeType(library, type);
-  side.datatype = info.index;
-  side.signature = BufferSignature(info, count < 0 ? 0 : side.count);
-  return side;
-}
-
-void SetSend(ring::Record* record, const Side& side) {
-  record->send_count = side.count;
-  record->send_datatype = side.datatype;
-  record->send_signature = side.signature;
-}
-
-void SetRecv(ring::Record* record, const Side& side) {
-  record->recv_count = side.count;
-  record->recv_datatype = side.datatype;
-  record->recv_signature = side.signature;
 }
 
 // An array of counts, int or MPI_Count.
@@ -166,10 +139,12 @@ class CollectiveRecorder {
   bool Sends() const { return (record_.flags & ring::kSendInPlace) == 0; }
   bool Receives() const { return (record_.flags & ring::kRecvInPlace) == 0; }
   Side SendSide() const {
-    return Describe(library_, a_.send_count, a_.send_type, a_.has_send_type);
+    if (!a_.has_send_type) return {};
+    return DescribeSide(call_->log->sides, library_, a_.send_count, a_.send_type);
   }
   Side RecvSide() const {
-    return Describe(library_, a_.recv_count, a_.recv_type, a_.has_recv_type);
+    if (!a_.has_recv_type) return {};
+    return DescribeSide(call_->log->sides, library_, a_.recv_count, a_.recv_type);
   }
 
   // The number of processes that the caller exchanges blocks with.
@@ -193,8 +168,8 @@ class CollectiveRecorder {
 
   uint64_t RecordBuffer() {
     const Side side = RecvSide();
-    SetSend(&record_, side);
-    SetRecv(&record_, side);
+    side.SetSend(&record_);
+    side.SetRecv(&record_);
     return side.signature;
   }
 
@@ -211,16 +186,16 @@ class CollectiveRecorder {
 
   uint64_t RecordGather() {
     // MPI 4.0, 6.5: the receive arguments are significant at the root only.
-    if (Sends() && !(inter_ && is_root_)) SetSend(&record_, SendSide());
-    if (is_root_) SetRecv(&record_, RecvSide());
+    if (Sends() && !(inter_ && is_root_)) SendSide().SetSend(&record_);
+    if (is_root_) RecvSide().SetRecv(&record_);
     if (rule_ == Rule::kGather) return is_root_ ? record_.recv_signature : record_.send_signature;
     if (is_root_) AppendRecvCounts();
     return 0;
   }
 
   uint64_t RecordScatter() {
-    if (is_root_) SetSend(&record_, SendSide());
-    if (Receives() && !(inter_ && is_root_)) SetRecv(&record_, RecvSide());
+    if (is_root_) SendSide().SetSend(&record_);
+    if (Receives() && !(inter_ && is_root_)) RecvSide().SetRecv(&record_);
     if (rule_ == Rule::kScatter) return is_root_ ? record_.send_signature : record_.recv_signature;
     if (is_root_) AppendSendCounts();
     return 0;
@@ -229,13 +204,13 @@ class CollectiveRecorder {
   // In neighborhood collectives, the two ends of each edge must agree; nothing need be equal on all
   // ranks. On an intercommunicator, one side's sends must agree with the other side's receives.
   uint64_t RecordBlocks() {
-    if (Sends()) SetSend(&record_, SendSide());
-    SetRecv(&record_, RecvSide());
+    if (Sends()) SendSide().SetSend(&record_);
+    RecvSide().SetRecv(&record_);
     return IsOnTopology(rule_) ? 0 : record_.recv_signature;
   }
 
   uint64_t RecordAllgatherv() {
-    if (Sends()) SetSend(&record_, SendSide());
+    if (Sends()) SendSide().SetSend(&record_);
     const TypeInfo& type = DescribeType(library_, a_.recv_type);
     record_.recv_datatype = type.index;
     AppendRecvCounts();

@@ -13,6 +13,9 @@
 #include "shim/process.h"
 
 namespace rollcall::shim {
+
+std::atomic<uint64_t> g_type_generation{1};
+
 namespace {
 
 // Described handles. The slot of a freed type is reused. If a program never frees types, the oldest
@@ -343,7 +346,17 @@ const TypeInfo& DescribeType(Library* library, Word word) {
   return DescribeNewType(library, handle);
 }
 
+Side DescribeNewSide(SideMemo* memo, Library* library, uint64_t count, Word type) {
+  const uint64_t generation = g_type_generation.load(std::memory_order_relaxed);
+  const TypeInfo& info = DescribeType(library, type);
+  const bool negative = static_cast<int64_t>(count) < 0;
+  const Side side{count, info.index, BufferSignature(info, negative ? 0 : count)};
+  if (info.index != 0) *memo = {library, library->Handle(type), generation, side};
+  return side;
+}
+
 void UnregisterType(const Library& library, uint64_t handle) {
+  g_type_generation.fetch_add(1, std::memory_order_relaxed);
   const uint32_t slot = g_by_handle.Erase(library.KeyOf(handle));
   if (slot >= kTypes) return;
   g_key_of[slot] = 0;

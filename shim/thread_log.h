@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "proto/ring_format.h"
+#include "shim/datatypes.h"
 #include "shim/platform.h"
 #include "shim/stack/arch.h"
 #include "shim/stack/thread_stack.h"
@@ -98,6 +99,7 @@ struct ThreadLog {
   uint64_t poll_inside_ticks = 0;  // time spent in polls since then, extrapolated from timed ones
 
   StackBounds stack;  // for the guard
+  SideMemo sides[1 << kSideMemoBits];
 
   // Space for the request slots of a Waitall and the like. It is used as a stack, so that nested
   // calls do not overwrite each other's slots.
