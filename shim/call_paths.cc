@@ -30,6 +30,7 @@ constexpr uint32_t kProbes = 32;
 constexpr uint32_t kPending = 0;
 constexpr uint32_t kNoRoom = ~uint32_t{0};  // known, but there was no room to store it
 constinit Entry g_entries[kEntries];
+uint32_t CellOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 20) % kEntries; }
 
 // --- modules -------------------------------------------------------------------------------------
 
@@ -208,7 +209,7 @@ template <typename Memory>
 InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
                     const python::Stack& stack) {
   if (hash == 0) hash = 1;
-  uint32_t cell = static_cast<uint32_t>(hash >> 20) % kEntries;
+  uint32_t cell = CellOf(hash);
   for (uint32_t probe = 0; probe < kProbes; ++probe, cell = (cell + 1) % kEntries) {
     Entry& entry = g_entries[cell];
     uint64_t found = entry.hash.load(std::memory_order_acquire);
@@ -243,20 +244,49 @@ InternedPath Intern(uint64_t hash, const Native& native, Memory& memory,
 
 }  // namespace
 
-InternedPath CaptureCallPath(CallerFrame caller_frame) {
+namespace {
+
+uint64_t KeyOf(uint64_t hash, const python::Stack* stack) {
+  return stack == nullptr ? hash : Mix64(hash, stack->hash);
+}
+
+// Stores the path unless it is known. `stack` is nullptr in a process without Python.
+[[gnu::noinline]] InternedPath CapturePath(CallerFrame frame, const python::Stack* stack) {
   Native native;
   uint64_t hash = 0;
-  native.depth = CaptureStack(caller_frame, native.pcs, g_process.stack_depth, &native.end, &hash);
+  native.depth = CaptureStack(frame, native.pcs, g_process.stack_depth, &native.end, &hash);
   if (native.depth <= 0) return {};
-  python::Stack stack;
   python::OwnMemory memory;
-  if (python::State() == ring::PythonState::kAbsent) {
-    return Intern(hash, native, memory, stack);
+  return Intern(KeyOf(hash, stack), native, memory, stack == nullptr ? python::Stack() : *stack);
+}
+
+// The usual case: the stack is remembered and its path is in the first cell.
+ROLLCALL_INLINE InternedPath RecallPath(CallerFrame frame, const python::Stack* stack) {
+  const uint64_t hash = RecallStack(frame, g_process.stack_depth);
+  const uint64_t key = KeyOf(hash, stack);
+  const Entry& entry = g_entries[CellOf(key)];
+  if (__builtin_expect(hash != 0 && entry.hash.load(std::memory_order_acquire) == key, 1)) {
+    const uint32_t id = entry.id.load(std::memory_order_acquire);
+    if (__builtin_expect(id != kPending && id != kNoRoom, 1)) {
+      return {.id = id, .portable_hash = entry.portable_hash.load(std::memory_order_relaxed)};
+    }
   }
+  return CapturePath(frame, stack);
+}
+
+[[gnu::noinline]] InternedPath RecallPathWithPython(CallerFrame frame) {
+  python::Stack stack;
   python::Capture(&stack);
-  InternedPath path = Intern(Mix64(hash, stack.hash), native, memory, stack);
+  InternedPath path = RecallPath(frame, &stack);
   if (stack.end == ring::PythonEnd::kNoFrames) path.context = python::MainThreadPath();
   return path;
+}
+
+}  // namespace
+
+InternedPath CaptureCallPath(CallerFrame caller_frame) {
+  if (python::State() != ring::PythonState::kAbsent) return RecallPathWithPython(caller_frame);
+  return RecallPath(caller_frame, nullptr);
 }
 
 uint32_t InternPythonPath(python::CopiedMemory& memory, const python::Stack& stack) {

@@ -44,15 +44,16 @@ struct Memo {
   uint64_t extra_word[WalkTrace::kMaxExtra];
   uint32_t extra_offset[WalkTrace::kMaxExtra];
 
-  // True if all words are unchanged. Copies the addresses to `out` while comparing.
-  bool Matches(CallerFrame from, uint64_t now, int limit, uint64_t* out) const {
+  // True if all words are unchanged.
+  bool Matches(CallerFrame from, uint64_t now, int limit) const {
     const uint64_t at_frame = from.address();
     if (frame != from.key() || generation != now || max_depth != limit) return false;
     uint64_t different = 0;
-    for (int i = 0; i < depth; ++i) {
-      const uint64_t pc = pcs[i];
-      different |= pc ^ arch::LoadReturnAddress(at_frame + pc_offset[i]);
-      out[i] = pc;
+    const int words = depth;
+    if (words > 0 && pcs[0] != ReturnAddress(from)) return false;
+#pragma GCC unroll 4
+    for (int i = 0; i < words; ++i) {
+      different |= pcs[i] ^ arch::LoadReturnAddress(at_frame + pc_offset[i]);
     }
     for (int i = 0; i < extras; ++i) {
       different |= extra_word[i] ^ arch::LoadWord(at_frame + extra_offset[i]);
@@ -63,18 +64,19 @@ struct Memo {
 
 class MemoTable {
  public:
-  static constexpr uint64_t kMemos = 16;
+  static constexpr uint64_t kBits = 7;
 
   // Both `frame` and `pc` determine the cell: a loop calls from several sites at the same frame
   // address, and one site may be called at several depths.
   Memo& For(uint64_t frame, uint64_t pc) {
-    const uint64_t mixed = (pc ^ (frame << 20)) * 0x9e3779b97f4a7c15;
-    return memos_[mixed >> 60];
+    // One multiplication would put call sites at regular distances into few cells.
+    uint64_t mixed = (pc ^ (frame << 20)) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93;
+    return memos_[mixed >> (64 - kBits)];
   }
 
  private:
-  Memo memos_[kMemos];
-  static_assert(kMemos == 16, "For() takes four bits");
+  Memo memos_[1 << kBits];
 };
 
 }  // namespace rollcall::shim

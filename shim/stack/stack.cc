@@ -337,8 +337,9 @@ int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end,
   std::atomic_signal_fence(std::memory_order_seq_cst);
   Memo& memo = block->memos.For(frame.address(), pc);
   int depth = 0;
-  if (memo.Matches(frame, generation, max_depth, pcs)) [[likely]] {
+  if (memo.Matches(frame, generation, max_depth)) {
     depth = memo.depth;
+    std::copy_n(memo.pcs, depth, pcs);
     *end = memo.end;
     *hash = memo.hash;
   } else {
@@ -349,6 +350,21 @@ int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end,
   std::atomic_signal_fence(std::memory_order_seq_cst);
   block->busy_frame = 0;
   return depth;
+}
+
+uint64_t RecallStack(CallerFrame frame, int max_depth) {
+  ThreadBlock* block = thread_block;  // only if the stacks are ready
+  if (block == nullptr || frame.address() < block->bounds.low || frame.sp() > block->bounds.high ||
+      (block->busy_frame != 0 && Order(frame) < block->busy_frame)) [[unlikely]] {
+    return 0;
+  }
+  block->busy_frame = Order(frame);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const Memo& memo = block->memos.For(frame.address(), ReturnAddress(frame));
+  const uint64_t hash = memo.Matches(frame, cache.generation(), max_depth) ? memo.hash : 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  block->busy_frame = 0;
+  return hash;
 }
 
 void OnDlclose() {

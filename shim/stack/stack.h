@@ -64,6 +64,10 @@ bool InitStacks();
 // capture of the same thread.
 int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end, uint64_t* hash);
 
+// The hash that CaptureStack() would return, if it captured the same stack before and remembers it;
+// otherwise 0. No allocation, lock or system call. May be called in a signal handler.
+uint64_t RecallStack(CallerFrame frame, int max_depth);
+
 // Forgets all rules, so that a library that is loaded at the same address gets rules of its own.
 // Call it before and after the real dlclose, as stack/dlclose_wrap.cc does for the application's
 // calls. Any thread, any time.
