@@ -33,7 +33,7 @@ constexpr bool Frees(Kind kind) {
 ROLLCALL_INLINE void EnterFlight(Call* call, Comm* comm) {
   ring::Member* entry = comm->entry;
   call->record.sequence = NextSequence(comm);
-  if (!g_process.multiple_threads) {
+  if (__builtin_expect(!g_process.multiple_threads, 1)) {
     StoreRelaxed(&entry->in_flight, uint64_t{1});
   } else if (__atomic_fetch_add(&entry->in_flight, 1, __ATOMIC_RELAXED) != 0) {
     call->record.flags |= ring::kConcurrent;
@@ -44,7 +44,7 @@ ROLLCALL_INLINE void EnterFlight(Call* call, Comm* comm) {
 
 ROLLCALL_INLINE void LeaveFlight(Call* call, Comm* comm, bool completed) {
   ring::Member* entry = comm->entry;
-  if (!g_process.multiple_threads) {
+  if (__builtin_expect(!g_process.multiple_threads, 1)) {
     StoreRelaxed(&entry->in_flight, uint64_t{0});
   } else {
     __atomic_fetch_sub(&entry->in_flight, 1, __ATOMIC_RELAXED);

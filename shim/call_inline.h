@@ -64,16 +64,18 @@ ROLLCALL_INLINE void Enter(Call* call, ThreadLog* log, bool inner) {
 // Begin and End without the parts that are specific to MPI. The call may be recorded between
 // OpenBracket and CloseBracket, and between ReopenBracket and FinishCall. If OpenBracket or
 // ReopenBracket returns false, the call is not recorded: do not call CloseBracket or FinishCall.
-// `any_kind` is false if the kind is not of the group kLifecycle.
+// `any_kind` is false if the kind cannot be local, kAbort or kFinalize.
 template <bool any_kind = true>
 ROLLCALL_INLINE bool OpenBracket(Call* call) {
   ThreadBlock& block = t_block;
   ThreadLog* log = block.log;
   const Kind kind = call->info->kind;
   const auto caller = reinterpret_cast<uint64_t>(call->caller);
+  const uint64_t running = reinterpret_cast<uint64_t>(block.writing) |
+                           reinterpret_cast<uint64_t>(block.guard.record);
   const bool usual =
-      !python::WantsCheck() && block.writing == nullptr && block.guard.record == nullptr &&
-      log != nullptr && log != kNoLog && !torch::IsOwnCall(call->caller) &&
+      running == 0 && !python::WantsCheck() && log != nullptr && log != kNoLog &&
+      !torch::IsOwnCall(call->caller) &&
       (caller < call->library->core_start || caller >= call->library->core_end) &&
       (!any_kind || !(IsLocal(kind) || kind == Kind::kAbort || kind == Kind::kFinalize));
   if (__builtin_expect(!usual, 0)) return OpenUnusual(call);

@@ -13,13 +13,17 @@ namespace {
 
 uint16_t ReduceOpOf(const Library& library, Word word) {
   const uint64_t handle = library.Handle(word);
+  const auto is = [&](uint16_t op) {
+    return handle == library.reduce_ops[op] || handle == library.reduce_ops_copied[op];
+  };
   constexpr auto kSum = static_cast<uint16_t>(ReduceOp::kSum);  // the most frequent one
-  if (handle == library.reduce_ops[kSum] && handle != 0) return kSum;
+  constexpr auto kUser = static_cast<uint16_t>(ReduceOp::kUser);
+  if (handle == 0) return kUser;
+  if (is(kSum)) return kSum;
   for (uint16_t op = 1; op < 16; ++op) {
-    if (handle == library.reduce_ops[op] && handle != 0) return op;
-    if (handle == library.reduce_ops_copied[op] && handle != 0) return op;
+    if (is(op)) return op;
   }
-  return static_cast<uint16_t>(ReduceOp::kUser);
+  return kUser;
 }
 
 // An array of counts, int or MPI_Count.

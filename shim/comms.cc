@@ -26,10 +26,6 @@ uint64_t FileKey(uint64_t handle) {
   return handle ^ uint64_t { 3 } << 60;
 }
 
-uint64_t NcclKey(uint64_t handle) {
-  return handle ^ uint64_t { 5 } << 60;
-}
-
 // Returns an unused table entry or, if there is none, the one that was freed longest ago; kMaxComms
 // if all are live.
 uint32_t TakeEntry() {
@@ -354,11 +350,6 @@ void SetNcclDevice(Comm* comm, int device) {
     const uint16_t other = LoadRelaxed(&g_comms[i].entry->device);
     if (other != 0 && other != number) g_several_devices.store(true, std::memory_order_relaxed);
   }
-}
-
-Comm* FindByHandle(uint64_t handle) {
-  const uint32_t index = g_comms_by_handle.Find(NcclKey(handle));
-  return index < kMaxComms ? &g_comms[index] : nullptr;
 }
 
 void MarkUncounted(uint32_t uid) {

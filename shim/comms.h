@@ -113,7 +113,11 @@ Comm* RegisterWithKey(Library* library, const Creation& creation, const KnownIde
 void BindHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
 void SetNcclDevice(Comm* comm, int device);
-Comm* FindByHandle(uint64_t handle);
+inline uint64_t NcclKey(uint64_t handle) { return handle ^ uint64_t{5} << 60; }
+inline Comm* FindByHandle(uint64_t handle) {
+  const uint32_t index = g_comms_by_handle.Find(NcclKey(handle));
+  return index < kMaxComms ? &g_comms[index] : nullptr;
+}
 // Marks a member that has operations without a sequence number, so that no reader infers that
 // operations are missing.
 void MarkUncounted(uint32_t uid);
@@ -132,7 +136,9 @@ void NameComm(Comm* comm, const char* name);
 
 // Increments a counter; atomically if the program has several threads.
 inline uint64_t Increment(uint64_t* word) {
-  if (g_process.multiple_threads) return __atomic_add_fetch(word, 1, __ATOMIC_RELAXED);
+  if (__builtin_expect(g_process.multiple_threads, 0)) {
+    return __atomic_add_fetch(word, 1, __ATOMIC_RELAXED);
+  }
   const uint64_t value = LoadRelaxed(word) + 1;
   StoreRelaxed(word, value);
   return value;

@@ -106,8 +106,7 @@ uint64_t ReturnError(rollcall::shim::NextFunction* function, const void* caller,
     rollcall::shim::NoteError(code, rollcall::shim::CurrentCallPath(frame).id);
   }
   using Next = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-  rollcall::shim::Library* library = nullptr;
-  const auto next = reinterpret_cast<Next>(function->Get(caller, &library));
+  const auto next = reinterpret_cast<Next>(function->Get(caller).function);
   if (next == nullptr) return words.c;
   return next(words.a, words.b, words.c, words.d, words.e, words.f);
 }

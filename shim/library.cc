@@ -332,18 +332,18 @@ void* FindLocal(const void* caller, const char* name, Library** library_out) {
 
 }  // namespace
 
-void* NextFunction::Find(const void* caller, Library** library_out) {
+NextFunction::Found NextFunction::Find(const void* caller) {
   const ErrnoGuard keeper;
-  *library_out = nullptr;
-  void* found = GlobalFromTheStart() ? nullptr : FindLocal(caller, name, library_out);
-  if (found == nullptr) {
-    found = dlsym(RTLD_NEXT, name);
-    if (found == nullptr) return nullptr;
+  Found found{nullptr, nullptr};
+  if (!GlobalFromTheStart()) found.function = FindLocal(caller, name, &found.library);
+  if (found.function == nullptr) {
+    found.function = dlsym(RTLD_NEXT, name);
+    if (found.function == nullptr) return {nullptr, nullptr};
     // PMPI_Init is in the MPI library itself, even if a PMPI tool intercepts `name`.
     void* home = dlsym(RTLD_NEXT, "PMPI_Init");
-    *library_out = LibraryWith(RTLD_NEXT, home != nullptr ? home : found);
+    found.library = LibraryWith(RTLD_NEXT, home != nullptr ? home : found.function);
   }
-  Keep(this, found, *library_out);
+  Keep(this, found.function, found.library);
   return found;
 }
 

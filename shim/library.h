@@ -176,20 +176,23 @@ struct NextFunction {
   std::atomic<bool> listed{false};
 
   // The function that the caller would have reached without the shim; nullptr if there is none.
-  // After the first call in a process with one MPI library: one load.
-  void* Get(const void* caller, Library** library_out) {
-    void* found = function.load(std::memory_order_acquire);
-    if (__builtin_expect(found != nullptr, 1)) {
-      *library_out = library.load(std::memory_order_relaxed);
-      return found;
+  // After the first call in a process with one MPI library: two loads.
+  struct Found {
+    void* function;
+    Library* library;
+  };
+  Found Get(const void* caller) {
+    void* known_function = function.load(std::memory_order_acquire);
+    if (__builtin_expect(known_function != nullptr, 1)) {
+      return {known_function, library.load(std::memory_order_relaxed)};
     }
-    return Find(caller, library_out);
+    return Find(caller);
   }
 
   // Like Get, but always looks the function up. Initializations use Find, because a program first
   // calls a second library in the process by an initialization. Get's stored result holds only as
   // long as there is one library.
-  void* Find(const void* caller, Library** library_out);
+  Found Find(const void* caller);
 };
 
 // True if the code at `address` belongs to an MPI implementation (its core or its plugins). False

@@ -44,10 +44,10 @@ constexpr bool Starts(Kind kind) { return kind == Kind::kInit || kind == Kind::k
     static constexpr const OperationInfo& kInfo =                                           \
         FindOperation(static_cast<uint16_t>(Operation::k##operation_name));                 \
     const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));        \
-    Library* library = nullptr;                                                             \
     using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                                   \
-    const auto function = reinterpret_cast<Function>(                                       \
-        Starts(kInfo.kind) ? next.Find(caller, &library) : next.Get(caller, &library));     \
+    const auto found = Starts(kInfo.kind) ? next.Find(caller) : next.Get(caller);           \
+    const auto function = reinterpret_cast<Function>(found.function);                       \
+    Library* const library = found.library;                                                 \
     if (function == nullptr) return kNoNextFunction;                                        \
     if (Starts(kInfo.kind)) Start();                                                        \
     if (!Recording() || library == nullptr) return function(RC_LIST(RC_NAME, __VA_ARGS__)); \

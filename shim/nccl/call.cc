@@ -479,7 +479,7 @@ void StartWith(const void* function, const void* caller) {
 
 void Begin(Call* call, Arguments* arguments) {
   if (IsCuda(call->info->kind) && !g_process.gpu) return;
-  if (!calls::OpenBracket(call)) return;
+  if (!calls::OpenBracket<false>(call)) return;
   arguments->stream = StreamNumber(*call->log, arguments->stream);
   BeginByKind(call, *arguments);
   calls::CloseBracket();

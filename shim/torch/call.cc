@@ -140,7 +140,7 @@ void NameLibrary() {
 }  // namespace
 
 void BeginOperation(Call* call, const Arguments& a) {
-  if (!calls::OpenBracket(call)) return;
+  if (!calls::OpenBracket<false>(call)) return;
   Comm* comm = call->comm = FindByHandle(HandleOf(a.backend));
   calls::StartRecord(call);
   ring::Record& record = call->record;
@@ -205,7 +205,7 @@ void WorkGone(const void* work) {
 
 void BeginWait(Call* call, const void* work) {
   const uint32_t slot = FindRequest(*TorchLibrary(), HandleOf(work));
-  if (slot >= kMaxRequests || !calls::OpenBracket(call)) return;
+  if (slot >= kMaxRequests || !calls::OpenBracket<false>(call)) return;
   call->slot = slot;
   calls::StartRecord(call);
   call->record.request = RequestAt(slot).uid;
@@ -231,7 +231,7 @@ void EnterReducer(const void* reducer) { t_reducer = reducer; }
 void LeaveReducer() { t_reducer = nullptr; }
 
 void BeginReducerWait(Call* call, const void* reducer) {
-  if (!calls::OpenBracket(call)) return;
+  if (!calls::OpenBracket<false>(call)) return;
   calls::StartRecord(call);
   ring::Record& record = call->record;
   {
@@ -256,7 +256,7 @@ void EndReducerWait(Call* call, const void* reducer) {
 }
 
 void BeginRendezvous(Call* call, const Rendezvous& rendezvous) {
-  if (!calls::OpenBracket(call)) return;
+  if (!calls::OpenBracket<false>(call)) return;
   static constinit std::atomic<Comm*> first{nullptr};
   call->comm = first.load(std::memory_order_acquire);
   if (call->comm == nullptr) {
@@ -286,7 +286,7 @@ void EndRendezvous(Call* call) {
 }
 
 void BeginStoreWait(Call* call, const StoreKeyView& key) {
-  if (!IsMainThread() || !calls::OpenBracket(call)) return;
+  if (!IsMainThread() || !calls::OpenBracket<false>(call)) return;
   call->comm = nullptr;
   calls::StartRecord(call);
   ring::Record& record = call->record;
@@ -318,7 +318,7 @@ void BeginGroup(Call* call, const NewGroup& group) {
   nccl::SetUnknownWorld(identity);
   nccl::SetClock();
   NameLibrary();
-  if (!calls::OpenBracket(call)) return;
+  if (!calls::OpenBracket<false>(call)) return;
   call->comm = RegisterWithKey(TorchLibrary(), {.operation = call->info->operation}, identity);
   if (call->comm != nullptr) {
     if (!known) __atomic_fetch_or(&call->comm->entry->flags, ring::kWeakIdentity, __ATOMIC_RELAXED);
