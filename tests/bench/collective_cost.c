@@ -4,7 +4,7 @@
    collective_cost OPERATION DEPTH BATCHES CALLS
      OPERATION  barrier-self, allreduce-self, sendrecv-self, barrier-world or allreduce-world;
    barrier-sites calls the barrier on MPI_COMM_SELF from 16 functions in turn, so that no stack is
-   like the one before
+   like the one before; calibration makes no call (call_cost.h)
      DEPTH      frames between main and the loop
    Prints nanoseconds per call of each batch, one number a line, then "rss KiB anonymous file
    shared". */
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   const Batch batch = strncmp(argv[1], "allreduce", 9) == 0  ? Reductions
                       : strncmp(argv[1], "sendrecv", 8) == 0 ? Messages
                       : strstr(argv[1], "-sites") != NULL    ? Sites
+                      : strcmp(argv[1], "calibration") == 0  ? Calibration
                                                              : Barriers;
   if (!MeasureCalls(batch, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]))) return 2;
   if (rank == 0) {

@@ -4,7 +4,8 @@
    nccl_cost OPERATION DEPTH BATCHES CALLS
      OPERATION  enqueue: an all_reduce; group: the same in a group of its own; sites: from 16
    functions in turn, so that no stack is like the one before; plugin: an all_reduce as NCCL's
-   profiler events tell it to a plugin, which librollcall.so is where it is loaded
+   profiler events tell it to a plugin, which librollcall.so is where it is loaded; calibration:
+   no call (call_cost.h)
      DEPTH      frames between main and the loop
    Prints nanoseconds per call of each batch, one number a line. */
 #define _GNU_SOURCE
@@ -126,9 +127,10 @@ int main(int argc, char** argv) {
   Id id;
   memset(&id, 7, sizeof(id));
   ncclCommInitRank(&comm, 1, id, 0);
-  const Batch batch = strcmp(argv[1], "group") == 0   ? Groups
-                      : strcmp(argv[1], "sites") == 0 ? Sites
-                                                      : Enqueues;
+  const Batch batch = strcmp(argv[1], "group") == 0         ? Groups
+                      : strcmp(argv[1], "sites") == 0       ? Sites
+                      : strcmp(argv[1], "calibration") == 0 ? Calibration
+                                                            : Enqueues;
   if (!MeasureCalls(batch, atoi(argv[2]), atoi(argv[3]), atoi(argv[4]))) return 2;
   PrintCosts();
   return 0;
