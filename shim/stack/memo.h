@@ -50,7 +50,6 @@ struct Memo {
     if (frame != from.key() || generation != now || max_depth != limit) return false;
     uint64_t different = 0;
     const int words = depth;
-    if (words > 0 && pcs[0] != ReturnAddress(from)) return false;
 #pragma GCC unroll 4
     for (int i = 0; i < words; ++i) {
       different |= pcs[i] ^ arch::LoadReturnAddress(at_frame + pc_offset[i]);
@@ -64,19 +63,37 @@ struct Memo {
 
 class MemoTable {
  public:
-  static constexpr uint64_t kBits = 7;
+  // Returns nullptr if there is no memo of this frame (CallerFrame::key()) and return address. Both
+  // are needed: a loop calls from several sites at the same frame address, and one site may be
+  // called at several depths.
+  const Memo* Find(uint64_t frame, uint64_t pc) const {
+    const Memo* set = memos_ + FirstOf(frame, pc);
+    for (uint64_t way = 0; way < kWays; ++way) {
+      if (set[way].frame == frame && set[way].pcs[0] == pc) return &set[way];
+    }
+    return nullptr;
+  }
 
-  // Both `frame` and `pc` determine the cell: a loop calls from several sites at the same frame
-  // address, and one site may be called at several depths.
-  Memo& For(uint64_t frame, uint64_t pc) {
-    // One multiplication would put call sites at regular distances into few cells.
-    uint64_t mixed = (pc ^ (frame << 20)) * 0x9e3779b97f4a7c15;
-    mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93;
-    return memos_[mixed >> (64 - kBits)];
+  // The memo to write: the existing one, an empty one, or another one, which is given up.
+  Memo& Take(uint64_t frame, uint64_t pc) {
+    if (const Memo* known = Find(frame, pc)) return memos_[known - memos_];
+    Memo* set = memos_ + FirstOf(frame, pc);
+    for (uint64_t way = 0; way < kWays; ++way) {
+      if (set[way].frame == 0) return set[way];
+    }
+    return set[next_++ % kWays];
   }
 
  private:
-  Memo memos_[1 << kBits];
+  static constexpr uint64_t kSetBits = 5;
+  static constexpr uint64_t kWays = 4;
+
+  static uint64_t FirstOf(uint64_t frame, uint64_t pc) {
+    return ((pc ^ (frame << 20)) * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays;
+  }
+
+  uint64_t next_ = 0;
+  Memo memos_[kWays << kSetBits];
 };
 
 }  // namespace rollcall::shim

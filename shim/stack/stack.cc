@@ -335,7 +335,7 @@ int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end,
   }
   block->busy_frame = Order(frame);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  Memo& memo = block->memos.For(frame.address(), pc);
+  Memo& memo = block->memos.Take(frame.key(), pc);
   int depth = 0;
   if (memo.Matches(frame, generation, max_depth)) {
     depth = memo.depth;
@@ -360,8 +360,9 @@ uint64_t RecallStack(CallerFrame frame, int max_depth) {
   }
   block->busy_frame = Order(frame);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const Memo& memo = block->memos.For(frame.address(), ReturnAddress(frame));
-  const uint64_t hash = memo.Matches(frame, cache.generation(), max_depth) ? memo.hash : 0;
+  const Memo* memo = block->memos.Find(frame.key(), ReturnAddress(frame));
+  const bool same = memo != nullptr && memo->Matches(frame, cache.generation(), max_depth);
+  const uint64_t hash = same ? memo->hash : 0;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   block->busy_frame = 0;
   return hash;
