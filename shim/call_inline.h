@@ -71,8 +71,8 @@ ROLLCALL_INLINE bool OpenBracket(Call* call) {
   ThreadLog* log = block.log;
   const Kind kind = call->info->kind;
   const auto caller = reinterpret_cast<uint64_t>(call->caller);
-  const uint64_t running = reinterpret_cast<uint64_t>(block.writing) |
-                           reinterpret_cast<uint64_t>(block.guard.record);
+  const uint64_t running =
+      reinterpret_cast<uint64_t>(block.writing) | reinterpret_cast<uint64_t>(block.guard.record);
   const bool usual =
       running == 0 && !python::WantsCheck() && log != nullptr && log != kNoLog &&
       !torch::IsOwnCall(call->caller) &&
@@ -107,6 +107,7 @@ ROLLCALL_INLINE void FinishCall(Call* call) {
   call->alive = 0;
   if (__builtin_expect(call->outer.guard.record == nullptr, 1)) {
     t_block.guard = {};
+    t_block.outermost = nullptr;
     t_block.depth = 0;
   } else {
     static_cast<Nesting&>(t_block) = call->outer;
