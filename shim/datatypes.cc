@@ -351,7 +351,13 @@ Side DescribeNewSide(SideMemo* memo, Library* library, uint64_t count, Word type
   const TypeInfo& info = DescribeType(library, type);
   const bool negative = static_cast<int64_t>(count) < 0;
   const Side side{count, info.index, BufferSignature(info, negative ? 0 : count)};
-  if (info.index != 0) *memo = {library, library->Handle(type), generation, side};
+  memo->generation = 0;  // no memo, in case a signal handler leaves this call by longjmp
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  memo->library = library;
+  memo->handle = library->Handle(type);
+  memo->side = side;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (info.index != 0) memo->generation = generation;
   return side;
 }
 
