@@ -116,6 +116,8 @@ class Scanner {
     if (Follows("…")) return;  // it was cut
     if (member) return;
     const size_t next = AfterBlanks(at_);
+    // An element is tested, not its array.
+    if (next < text_.size() && text_[next] == '[') return;
     const bool called = next < text_.size() && text_[next] == '(';
     const bool cast = next < text_.size() && text_[next] == '<' && word.ends_with("_cast");
     if (cast) {

@@ -502,8 +502,13 @@ std::string UnshownText(const UnshownValue& unshown) {
       {.text = unshown.reason == Reason::kGone ? "gone with its frame" : "optimized out",
        .ranks = unshown.ranks,
        .frame = {}});
+  // What rollcall_value() takes: no pointer, and no container.
+  std::string value = unshown.name;
+  const std::string_view shown = groups.front().text;
+  if (shown.ends_with("null")) value += " != NULL";
+  if (shown.starts_with("of length")) value = python ? "len(" + value + ")" : value + ".size()";
   return fmt::format("{} is {} ({}); put {}(\"{}\", {}) before the branch", unshown.name,
-                     GroupsText(groups, nullptr), place, record, unshown.name, unshown.name);
+                     GroupsText(groups, nullptr), place, record, unshown.name, value);
 }
 
 }  // namespace

@@ -171,6 +171,10 @@ TEST(Values, ThatCannotBeShownHaveAReason) {
               ElementsAre("n is 1 on rank 0 and 2 on ranks 1,2 (in exchange())",
                           "skip is optimized out on ranks 0-2 (in exchange()); put "
                           "rollcall_value(\"skip\", skip) before the branch"));
+  EXPECT_THAT(TextsOf(kSkip, Parted("skip=lost? n=1", "skip=[3]?  n=1")),
+              ElementsAre("skip is of length 3 on ranks 1,2 and optimized out on rank 0 (in "
+                          "exchange()); put rollcall_value(\"skip\", skip.size()) before the "
+                          "branch"));
   EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:done(a)", Parted("a=1", "a=1")),
               ElementsAre("the condition in exchange() calls done(); pass the result to "
                           "rollcall_value() before the branch"));
