@@ -113,7 +113,9 @@ Comm* RegisterWithKey(Library* library, const Creation& creation, const KnownIde
 void BindHandle(Comm* comm, uint64_t handle);
 // Sets its CUDA device.
 void SetNcclDevice(Comm* comm, int device);
-inline uint64_t NcclKey(uint64_t handle) { return handle ^ uint64_t{5} << 60; }
+inline uint64_t NcclKey(uint64_t handle) {
+  return handle ^ uint64_t { 5 } << 60;
+}
 inline Comm* FindByHandle(uint64_t handle) {
   const uint32_t index = g_comms_by_handle.Find(NcclKey(handle));
   return index < kMaxComms ? &g_comms[index] : nullptr;
