@@ -231,8 +231,8 @@ TEST(Values, OfTheCulpritsFunctionAreGoneOnTheOthers) {
 // Rank 0 has started nothing at line 16, and waits at another line than where it parted.
 TEST(Values, AreOfTheLinesThatTheFindingShows) {
   EXPECT_THAT(TextsOf("source function=10-40 arms=15-16:go",
-                      "0: variables go=0 @ main:20\n"
-                      "1,2: variables go=1 @ main:18\n"
+                      "0: variables go=0? @ main:20\n"
+                      "1,2: variables go=1? @ main:18\n"
                       "1,2: Iallreduce 1xMPI_INT sum request=a @ main:16\n"
                       "0: waits in Bcast root=0 1xMPI_INT @ main:20\n"
                       "1,2: waits in Wait for=a @ main:18\n"),
