@@ -40,7 +40,11 @@ class Finder {
                         .lines = "synchronous\n",
                         .suspicion = kSynchronous});
     }
-    if (early_ != 0) {
+    // A collective that MPI rejects on some rank has no effect there, and so no barrier either.
+    const bool rejected = std::ranges::any_of(trace_.processes, [](const Process& process) {
+      return process.errors_seen != 0 || !process.rejected.empty();
+    });
+    if (early_ != 0 && !rejected) {
       found_.push_back({.title = "collectives wait for all their members",
                         .lines = "barriers\n",
                         .suspicion = kBarriers});

@@ -226,9 +226,23 @@ bool AllAreHere(const Library& library) {
   return state->here.load() == State::kAllHere;
 }
 
-void BeginWithBarrier(const Library& library, Word comm) {
+// Whether MPI rejects the call on this rank alone, whatever the others pass.
+bool IsRejected(const Library& library, const Arguments& a, int size) {
+  const auto is_null = [&library](bool given, Word type) {
+    return given && library.Handle(type) == library.abi.datatype_null;
+  };
+  return a.send_count < 0 || a.recv_count < 0 || is_null(a.has_send_type, a.send_type) ||
+         is_null(a.has_recv_type, a.recv_type) ||
+         (a.has_peer && (a.root_or_peer < 0 || a.root_or_peer >= size));
+}
+
+void BeginWithBarrier(const Library& library, const Arguments& arguments) {
+  const Word comm = arguments.comm;
+  if (library.Handle(comm) == library.abi.comm_null || !AllAreHere(library)) return;
   int inter = 1;
-  if (!AllAreHere(library) || library.query.Comm_test_inter(comm, &inter) != 0 || inter != 0) {
+  int size = 0;
+  if (library.query.Comm_test_inter(comm, &inter) != 0 || inter != 0 ||
+      library.query.Comm_size(comm, &size) != 0 || IsRejected(library, arguments, size)) {
     return;
   }
   g_run.state->barriers.fetch_add(1);
@@ -276,7 +290,7 @@ SteeredCall::SteeredCall(const OperationInfo& info, const Library* library,
   Delay(*library_, steer::CallsOf(info_.kind));
   if (steer::IsNumberedSend(info_.operation)) SteerSend(arguments);
   if (g_run.plan.barriers && steer::MayReturnEarly(info_)) {
-    BeginWithBarrier(*library_, arguments.comm);
+    BeginWithBarrier(*library_, arguments);
   }
 }
 

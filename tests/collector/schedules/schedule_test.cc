@@ -125,6 +125,13 @@ TEST(FindSchedules, MakesCollectivesWaitThatMayReturnEarly) {
   EXPECT_THAT(LinesOf("ranks 2\n0-1: Barrier @ main:10\n"), IsEmpty());
 }
 
+TEST(FindSchedules, AddsNoBarriersWhereMpiRejectedCalls) {
+  EXPECT_THAT(LinesOf("ranks 2\n"
+                      "0: is-rejected MPI_ERR_ROOT Bcast 1xMPI_INT root=7 @ main:9\n"
+                      "0-1: Bcast 1xMPI_INT root=0 @ main:10\n"),
+              IsEmpty());
+}
+
 TEST(FindSchedules, DoesNotCountMessagesOfLostRecords) {
   EXPECT_THAT(LinesOf("ranks 3\n"
                       "1-2: keeps 1\n"
