@@ -176,16 +176,17 @@ class Sweep {
     }
     const Event& event = Current(p);
     const bool orders = IsOrdering(event);
-    const std::map<uint32_t, Clock>* entered =
-        orders ? &entries_[{aligned_.CommunicatorOf(event), event.sequence}] : nullptr;
+    const std::map<uint32_t, Clock> none;
+    const std::map<uint32_t, Clock>& entered =
+        orders ? entries_[{aligned_.CommunicatorOf(event), event.sequence}] : none;
     const std::vector<uint32_t> members = orders ? Awaited(p, event) : std::vector<uint32_t>();
     for (const uint32_t member : members) {
-      if (!entered->contains(member) && !force) return false;
+      if (!entered.contains(member) && !force) return false;
     }
     for (const SendAt& send : rank.awaited) Join(clocks_[send.process][send.at], &rank.clock);
     for (const uint32_t member : members) {
-      const auto found = entered->find(member);
-      if (found != entered->end()) Join(found->second, &rank.clock);
+      const auto found = entered.find(member);
+      if (found != entered.end()) Join(found->second, &rank.clock);
     }
     ++rank.at;
     rank.entered = false;

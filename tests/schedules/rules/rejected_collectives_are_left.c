@@ -1,5 +1,6 @@
-// Collectives that MPI rejects because of their arguments have no effect: only rank 0 calls them, and
-// no barrier comes before them.
+// SPDX-License-Identifier: Apache-2.0
+// Collectives that MPI rejects because of their arguments have no effect: only rank 0 calls them,
+// and no barrier comes before them.
 //
 // schedules-rule: ranks=3 follows=yes
 // plan: barriers
