@@ -221,9 +221,10 @@ int main(void) {
 }
 )");
     EXPECT_THAT(VariablesAt(probes.at("work")),
-                ::testing::UnorderedElementsAre(
-                    "parameter:signed/4", "rate:float/8", "text:pointer/8", "array:pointer/8",
-                    "flag:bool/1", "mode:signed/4", "small:unsigned/1", "hidden:signed/8"));
+                ::testing::UnorderedElementsAre("parameter:signed/4", "rate:float/8",
+                                                "text:pointer/8", "array:pointer/8", "flag:bool/1",
+                                                "mode:unsigned/4", "small:unsigned/1",
+                                                "hidden:signed/8", "in_static_memory:signed/4"));
   }
 }
 
