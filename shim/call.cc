@@ -5,13 +5,12 @@
 #include "shim/python/exception.h"
 
 namespace rollcall::shim::calls {
-namespace {
 
-// A longjmp or an exception left wrappers of this thread without their End: closes their open
-// calls. A collective among them may have been rejected without returning its sequence number, so
-// the communicator's sequence numbers no longer prove anything (kSawConcurrency).
-void Abandon(ThreadLog* log) {
-  for (ThreadLog::Level& level : log->levels) {
+// A collective among the calls may have been rejected without returning its sequence number, so the
+// communicator's sequence numbers no longer prove anything (kSawConcurrency).
+void Abandon(ThreadLog* log, uint32_t depth) {
+  for (uint32_t i = depth; i < ring::kMaxNesting; ++i) {
+    ThreadLog::Level& level = log->levels[i];
     StoreRelease(&level.open->lock, uint64_t{0});
     if (level.comm != nullptr) {
       ring::Member* entry = level.comm->entry;
@@ -21,9 +20,12 @@ void Abandon(ThreadLog* log) {
       level.comm = nullptr;
     }
   }
+  if (depth != 0) return;
   StoreRelease(&log->entry->depth, uint64_t{0});
   log->scratch_used = 0;
 }
+
+namespace {
 
 // Returns true if the wrapper that set the guard is still running. The stack grows down, so a call
 // inside the wrapper has a lower frame. An equal or higher frame means that a jump left the
@@ -43,7 +45,7 @@ bool IsInsideGuard(const ThreadBlock& block, CallerFrame frame) {
   if (guard >= stack.high) return true;
   if (guard < stack.low && !(stack.initial_thread && GrowStackBounds(&stack, guard))) return true;
   const Call* outermost = block.outermost;
-  return LoadRelaxed(&outermost->alive) == AliveMark(outermost) &&
+  return outermost != nullptr && LoadRelaxed(&outermost->alive) == AliveMark(outermost) &&
          ReturnAddress(block.guard) == reinterpret_cast<uint64_t>(block.guard_caller);
 }
 
@@ -109,7 +111,7 @@ bool TryEnter(Call* call) {
   }
   ThreadLog* log = CurrentLog();
   if (log == nullptr) return false;
-  if (!inner && guarded) Abandon(log);
+  if (!inner && guarded) Abandon(log, 0);
   Enter(call, log, inner);
   return true;
 }

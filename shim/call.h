@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work before and after every wrapped function: Begin and End. All wrappers call the same two
-// functions, which distinguish calls by their kind (proto/operations.h) and arguments.
+// The work before and after every wrapped function: Begin and End. There is one pair of functions
+// for each group of kinds (CallGroup of proto/operations.h).
 //
 // Nothing here may crash, block, throw, allocate (after first sight) or change errno. A call that
 // cannot be recorded is still passed on.
@@ -89,6 +89,9 @@ void End(Call* call, const Arguments& arguments, int result);
 namespace calls {
 // OpenBracket (call_inline.h) for a call whose case is not the usual one.
 ROLLCALL_COLD bool OpenUnusual(Call* call);
+// A longjmp or an exception left wrappers of this thread without their End: closes their open calls,
+// which are those with `depth` others around them and those inside these.
+ROLLCALL_COLD void Abandon(ThreadLog* log, uint32_t depth);
 // Returns the recorded call that the calling thread is inside of, in any wrapper of the shim;
 // nullptr if there is none. `frame` is the frame of the caller. The result is also right after an
 // exception has left a wrapper.

@@ -94,9 +94,12 @@ ROLLCALL_INLINE bool ReopenBracket(Call* call, int result) {  // 0: `result` is 
 
 ROLLCALL_INLINE void FinishCall(Call* call) {
   ThreadLog* log = call->log;
+  const bool outermost = call->outer.guard.record == nullptr;
+  const uint32_t depth = outermost ? 0 : call->outer.depth;
+  if (__builtin_expect(t_block.depth != depth + 1, 0)) Abandon(log, depth + 1);
   if (call->recorded) {
     if (call->level != nullptr) StoreRelease(&call->level->open->lock, uint64_t{0});
-    StoreRelease(&log->entry->depth, static_cast<uint64_t>(t_block.depth - 1));
+    StoreRelease(&log->entry->depth, uint64_t{depth});
     // The next record stores when the previous one ended.
     if (call->in_ring) {
       log->last_end_ticks = Ticks();
@@ -105,7 +108,7 @@ ROLLCALL_INLINE void FinishCall(Call* call) {
     Bump(&log->entry->calls_ended);
   }
   call->alive = 0;
-  if (__builtin_expect(call->outer.guard.record == nullptr, 1)) {
+  if (__builtin_expect(outermost, 1)) {
     t_block.guard = {};
     t_block.outermost = nullptr;
     t_block.depth = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exported functions of MPI, all generated from proto/functions.def: MPI_X and PMPI_X, and if
 // they exist, MPI_X_c, PMPI_X_c, MPIX_X and PMPIX_X. All wrappers have the same code; the kind of a
-// function (call.cc) determines what is recorded.
+// function (call_inline.h) determines what is recorded.
 //
 // Both names are needed: Open MPI's Fortran bindings call only PMPI_X, MPICH's mostly MPI_X. MPI_X
 // calls the next MPI_X, so that a PMPI tool between the shim and the library keeps working.

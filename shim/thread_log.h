@@ -121,8 +121,9 @@ struct Nesting {
 };
 
 // A thread's data in static TLS. It is small, because all preloaded libraries share 512 bytes.
-// `writing` is not part of Nesting: Nesting is copied right after `writing` is set, and a copy of
-// several words that include `writing` would stall until that store has reached the cache.
+// `writing` is not part of Nesting: a call inside another one copies Nesting right after `writing`
+// is set, and a copy of several words that include `writing` would stall until that store has
+// reached the cache.
 struct ThreadBlock : Nesting {
   ThreadLog* log;       // nullptr until the first record; kNoLog if there is no room
   const void* writing;  // order() of the wrapper whose record is being written; nullptr if none

@@ -375,7 +375,7 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   for (Finding& finding : report.findings) {
     if (report.hosts > 1) finding.culprit_hosts = HostsOf(trace, finding);
     AddPhases(trace, &finding);
-    AddValues(analysis, &finding);
+    AddValues(trace, analysis.sites, &finding);
     AddQuotes(trace, &finding);
   }
   CountConsequences(analysis, &report);
@@ -389,6 +389,11 @@ Report Diagnose(const Trace& trace, const DiagnoseOptions& options) {
   AddDataCoverage(trace, &report);
   report.status = StatusOf(analysis, report);
   return report;
+}
+
+void UpdateValues(const Trace& trace, Report* report) {
+  const CallSites sites(trace);
+  for (Finding& finding : report->findings) AddValues(trace, sites, &finding);
 }
 
 bool HasEnded(const Trace& trace) {

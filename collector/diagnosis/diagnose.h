@@ -15,6 +15,10 @@ namespace rollcall {
 // by address.
 Report Diagnose(const Trace& trace, const DiagnoseOptions& options = {});
 
+// Compares the values and variables of the trace again, for variables that were read after the
+// verdict. `report` is of this trace.
+void UpdateValues(const Trace& trace, Report* report);
+
 // Whether the job is over: no process is known to be alive. For traces that a job left.
 bool HasEnded(const Trace& trace);
 

@@ -145,7 +145,7 @@ void DiagnosisPass::AddVariables() {
       any = true;
     }
   }
-  if (any) shared_.run_task([this] { report_ = diagnose_(live_); });
+  if (any) shared_.run_task([this] { UpdateValues(live_.trace, &report_); });
 }
 
 std::set<uint64_t> DiagnosisPass::IdsNotFetchedWhole(const std::set<uint32_t>& processes) const {

@@ -263,7 +263,6 @@ class Walk {
       high - frame.address() > UINT32_MAX || cache.generation() != generation) {
     return depth;
   }
-  memo->frame = frame.key();
   memo->generation = generation;
   memo->hash = *hash;
   memo->depth = depth;
@@ -274,6 +273,9 @@ class Walk {
   std::copy_n(trace.pc_offset, depth, memo->pc_offset);
   std::copy_n(trace.extra_word, trace.extras, memo->extra_word);
   std::copy_n(trace.extra_offset, trace.extras, memo->extra_offset);
+  // Last: a signal handler that leaves this capture by longjmp leaves no half-written memo.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  memo->frame = frame.key();
   return depth;
 }
 
@@ -343,7 +345,7 @@ int CaptureStack(CallerFrame frame, uint64_t* pcs, int max_depth, StackEnd* end,
     *end = memo.end;
     *hash = memo.hash;
   } else {
-    memo.frame = 0;  // empty, in case a signal handler leaves this capture by longjmp
+    memo.frame = 0;  // empty until it is whole
     std::atomic_signal_fence(std::memory_order_seq_cst);
     depth = WalkStack(frame, high, generation, max_depth, &memo, pcs, end, hash);
   }

@@ -52,15 +52,15 @@ constexpr const char* SynchronousName(const char* symbol) {
     static constexpr const OperationInfo& kInfo =                                    \
         FindOperation(static_cast<uint16_t>(Operation::k##operation_name));          \
     const void* caller = __builtin_extract_return_addr(__builtin_return_address(0)); \
-    Library* library = nullptr;                                                      \
     using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                            \
-    auto function = reinterpret_cast<Function>(next.Get(caller, &library));          \
+    const NextFunction::Found found = next.Get(caller);                              \
+    auto function = reinterpret_cast<Function>(found.function);                      \
     if (function == nullptr) return kNoNextFunction;                                 \
-    Arguments arguments;                                                             \
+    Arguments arguments(kInfo.kind != Kind::kCollective);                            \
     RC_EACH(RC_TAKE, __VA_ARGS__)                                                    \
-    SteeredCall call(kInfo, library, arguments);                                     \
+    SteeredCall call(kInfo, found.library, arguments);                               \
     if (call.synchronous()) {                                                        \
-      if (void* other = synchronous.Get(caller, &library))                           \
+      if (void* other = synchronous.Get(caller).function)                            \
         function = reinterpret_cast<Function>(other);                                \
     }                                                                                \
     const int returned = function(RC_LIST(RC_NAME, __VA_ARGS__));                    \
@@ -107,11 +107,11 @@ constexpr const char* SynchronousName(const char* symbol) {
     using namespace rollcall::shim; /* NOLINT */                                      \
     static constinit NextFunction next{#name};                                        \
     const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));  \
-    Library* library = nullptr;                                                       \
-    const auto function = reinterpret_cast<int(*) types>(next.Get(caller, &library)); \
+    const NextFunction::Found found = next.Find(caller);                              \
+    const auto function = reinterpret_cast<int(*) types>(found.function);             \
     if (function == nullptr) return kNoNextFunction;                                  \
     const int returned = function arguments;                                          \
-    if (returned == 0 && library != nullptr) JoinSteeredRun(*library);                \
+    if (returned == 0 && found.library != nullptr) JoinSteeredRun(*found.library);    \
     return returned;                                                                  \
   }
 RC_INIT(MPI_Init, (int* argc, char*** argv), (int*, char***), (argc, argv))

@@ -52,6 +52,8 @@ CASES = {
                        header={"wrong": 0, "open": 0}),
     "longjmp": Case(["longjmp_handler"], calls={"MPI_Barrier": 20, "MPI_Allreduce": 7, "MPI_Bcast": 10},
                     header={"open": 0}),
+    "jump_in_callback": Case(["jump_in_callback"], calls={"MPI_Bcast": 3}, header={"open": 0, "nested": 3},
+                             output=["freed"]),
     "callbacks": Case(["callbacks"], calls={"MPI_Barrier": 5, "MPI_Bcast": 3, "MPI_Finalize": 1},
                       header={"nested": 5, "phase": FINALIZED, "open": 0}),
     "cancel": Case(["cancel"], header={"wrong": 0}, output=["cancelled 1, cleaned up 1"]),

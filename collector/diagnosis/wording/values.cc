@@ -83,11 +83,11 @@ const RecordedValue& ValueAt(const NamedValues& values, uint64_t number) {
 
 class Comparison {
  public:
-  Comparison(const Analysis& analysis, const Finding& finding)
-      : analysis_(analysis), finding_(finding) {
+  Comparison(const Trace& trace, const CallSites& sites, const Finding& finding)
+      : trace_(trace), sites_(sites), finding_(finding) {
     for (const int32_t rank : RanksOf(finding)) {
-      const uint32_t process = ProcessOf(analysis.trace, finding.world, rank);
-      if (process != kNoIndex) processes_.emplace_back(rank, &analysis.trace.processes[process]);
+      const uint32_t process = ProcessOf(trace, finding.world, rank);
+      if (process != kNoIndex) processes_.emplace_back(rank, &trace.processes[process]);
     }
   }
 
@@ -205,7 +205,7 @@ class Comparison {
       Grouping groups;
       for (const auto& [rank, values] : named) {
         const RecordedValue& recorded = ValueAt(*values, value->number);
-        SourceFrame frame = analysis_.sites.UserFrame(recorded.call_path);
+        SourceFrame frame = sites_.UserFrame(recorded.call_path);
         const std::string place = PlaceText(frame);
         groups.Add(rank, recorded.Text(), place, std::move(frame));
       }
@@ -235,7 +235,7 @@ class Comparison {
   }
 
   const SourceBlocks* SourceOf(const SourceFrame& frame) const {
-    const auto& sources = analysis_.trace.sources;
+    const auto& sources = trace_.sources;
     const auto found = std::ranges::find(sources, frame.file, &SourceBlocks::file);
     return found == sources.end() ? nullptr : &*found;
   }
@@ -411,9 +411,11 @@ class Comparison {
     if (finding_.communicator == kNoIndex || finding_.sequence == 0) return false;
     return std::ranges::any_of(read, [&](const auto& rank) {
       if (!IsCulprit(rank.first)) return false;
-      const auto index = static_cast<uint32_t>(rank.second - analysis_.trace.processes.data());
-      const MemberHistory* history = analysis_.HistoryOf(finding_.communicator, index);
-      return history != nullptr && history->entered > finding_.sequence;
+      const auto index = static_cast<uint32_t>(rank.second - trace_.processes.data());
+      return std::ranges::any_of(trace_.members, [&](const Member& member) {
+        return member.process == index && member.communicator == finding_.communicator &&
+               member.entered > finding_.sequence;
+      });
     });
   }
 
@@ -457,7 +459,8 @@ class Comparison {
     if (value.groups.size() > 1) found->push_back(std::move(value));
   }
 
-  const Analysis& analysis_;
+  const Trace& trace_;
+  const CallSites& sites_;
   const Finding& finding_;
   std::vector<std::pair<int32_t, const Process*>> processes_;  // by increasing rank
 };
@@ -513,10 +516,11 @@ std::string UnshownText(const UnshownValue& unshown) {
 
 }  // namespace
 
-void AddValues(const Analysis& analysis, Finding* finding) {
+void AddValues(const Trace& trace, const CallSites& sites, Finding* finding) {
   if (KindSeverity(finding->kind) == Severity::kNote) return;
-  const Comparison comparison(analysis, *finding);
+  const Comparison comparison(trace, sites, *finding);
   finding->values = comparison.Recorded();
+  finding->unshown.reset();
   // A program usually records a variable by its name.
   const size_t recorded = finding->values.size();
   for (ComparedValue& variable : comparison.Variables(&finding->unshown)) {

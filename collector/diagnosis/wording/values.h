@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "collector/diagnosis/graph/analysis.h"
 #include "collector/diagnosis/verdict/finding.h"
+#include "collector/matching/call_site.h"
+#include "collector/model/trace.h"
 
 namespace rollcall {
 
@@ -20,7 +21,7 @@ namespace rollcall {
 //   rank 1   batches 10  batches 11  batches 9       the second values differ
 //
 // Variables of frames are compared in the functions that the ranks reached by the same path.
-void AddValues(const Analysis& analysis, Finding* finding);
+void AddValues(const Trace& trace, const CallSites& sites, Finding* finding);
 
 // "batches #2 is 11 on rank 1 and 12 on rank 0 (train.py:20; #1 is equal)",
 // "skip is True on rank 0 and False on rank 1 (in exchange())"
