@@ -4,15 +4,26 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
 namespace rollcall {
+namespace {
+
+// Without the sign of zero and of NaN: numbers that do not differ for the program have one text.
+std::string FloatText(uint64_t bits) {
+  const auto number = std::bit_cast<double>(bits);
+  if (std::isnan(number)) return "nan";
+  return fmt::format("{}", number == 0 ? 0.0 : number);
+}
+
+}  // namespace
 
 std::string Variable::Text(Language language) const {
   switch (kind) {
     case Kind::kInteger:
       return enumerator.empty() ? fmt::format("{}", static_cast<int64_t>(bits)) : enumerator;
     case Kind::kFloat:
-      return fmt::format("{}", std::bit_cast<double>(bits));
+      return FloatText(bits);
     case Kind::kBool:
       if (language == Language::kPython) return bits == 0 ? "False" : "True";
       return bits == 0 ? "false" : "true";
@@ -31,6 +42,9 @@ std::string Variable::Text(Language language) const {
 
 bool RecordedValue::Equals(const RecordedValue& other) const {
   if (type == other.type && bits == other.bits) return true;
+  if (type == ring::ValueType::kFloat && other.type == type) {
+    return FloatText(bits) == FloatText(other.bits);
+  }
   const auto integer = [](const RecordedValue& value) {
     return value.type == ring::ValueType::kSigned || value.type == ring::ValueType::kUnsigned;
   };
@@ -46,7 +60,7 @@ std::string RecordedValue::Text() const {
     case ring::ValueType::kUnsigned:
       return fmt::format("{}", bits);
     case ring::ValueType::kFloat:
-      return fmt::format("{}", std::bit_cast<double>(bits));
+      return FloatText(bits);
     case ring::ValueType::kHash:
       return fmt::format("bytes with hash {:08x}", bits >> 32);
     case ring::ValueType::kNone:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,8 @@ namespace rollcall {
 namespace {
 
 constexpr size_t kMaxGroups = 4;  // in a text; JSON has all
+// A function with more conditions that do not hold all lines is not examined.
+constexpr size_t kMaxConditions = 1000;
 
 // Whether ranks of such a finding have executed different lines because of a condition.
 bool PartsAtABranch(VerdictKind kind) {
@@ -118,7 +121,9 @@ class Comparison {
     }
     std::vector<ComparedValue> found;
     if (!HasBothSides(read)) return found;
-    const bool further = CulpritsWentFurther(read);
+    const bool around = MayHaveGoneRound(read);
+    const auto by_framework = [this](const auto& rank) { return IsCalledByFramework(*rank.second); };
+    if (around && std::ranges::any_of(read, by_framework)) return found;
     const std::vector<VariablesOfFrame>& first = read.front().second->variables;
     bool together = true;  // they make their next call from the same line
     for (size_t depth = 0; depth < first.size() && together; ++depth) {
@@ -129,7 +134,7 @@ class Comparison {
         }
         together &= LineAt({rank, process}, depth) == LineAt(read.front(), depth);
       }
-      if (further && MayBeOfAnotherRound(read, depth)) return {};
+      if (around && MayBeOfAnotherRound(read, depth)) return {};
       const Parting parting = together ? Parting{} : PartingAt(read, depth);
       const std::vector<std::string>& named = parting.names.variables;
       std::vector<ComparedValue> of_frame;
@@ -265,9 +270,13 @@ class Comparison {
       AddConditionNames(condition.text, IsFortran(frame.file), &parting.names);
     };
     const SourceFlow* function = FunctionAround(source->flow, lines.front());
+    std::vector<const SourceCondition*> conditions;  // of the function, around some of the lines
     for (const SourceCondition& condition : source->conditions) {
+      if (holds_all(condition)) continue;
       if (FunctionAround(source->flow, condition.first) != function) continue;
-      if (holds_any(condition) && !holds_all(condition)) add(condition);
+      conditions.push_back(&condition);
+      if (conditions.size() > kMaxConditions) return parting;
+      if (holds_any(condition)) add(condition);
     }
     for (const SourceFlow& exit : source->flow) {
       if (exit.kind <= SourceFlow::Kind::kHandler) continue;
@@ -277,11 +286,8 @@ class Comparison {
                holds_any(block);
       });
       if (!again && (exit.first < first || exit.first > last)) continue;
-      for (const SourceCondition& condition : source->conditions) {
-        if (condition.Holds(exit.first) && !holds_all(condition) &&
-            FunctionAround(source->flow, condition.first) == function) {
-          add(condition);
-        }
+      for (const SourceCondition* condition : conditions) {
+        if (condition->Holds(exit.first)) add(*condition);
       }
     }
     return parting;
@@ -407,20 +413,51 @@ class Comparison {
     return a.function == b.function && a.file == b.file;
   }
 
-  bool CulpritsWentFurther(const Read& read) const {
-    if (finding_.communicator == kNoIndex || finding_.sequence == 0) return false;
-    return std::ranges::any_of(read, [&](const auto& rank) {
-      if (!IsCulprit(rank.first)) return false;
-      const auto index = static_cast<uint32_t>(rank.second - trace_.processes.data());
-      return std::ranges::any_of(trace_.members, [&](const Member& member) {
-        return member.process == index && member.communicator == finding_.communicator &&
-               member.entered > finding_.sequence;
+  // How many collectives the process has entered on the communicator; empty if it is no member.
+  std::optional<uint64_t> Entered(const Process* process, uint32_t communicator) const {
+    const auto index = static_cast<uint32_t>(process - trace_.processes.data());
+    for (const Member& member : trace_.members) {
+      if (member.process == index && member.communicator == communicator) return member.entered;
+    }
+    return std::nullopt;
+  }
+
+  // Whether the process waits in a collective of the round in which the ranks part: on the
+  // finding's communicator in the finding's call, on another one in a call that the other side makes
+  // next, too.
+  bool IsOfThisRound(const Process& process, const Read& read) const {
+    return std::ranges::any_of(process.open_calls, [&](const OpenCall& call) {
+      const Event& event = call.event;
+      if (event.sequence == 0 || event.member == kNoIndex) return false;
+      const uint32_t communicator = trace_.members[event.member].communicator;
+      if (communicator == finding_.communicator) return event.sequence <= finding_.sequence;
+      return std::ranges::all_of(read, [&](const auto& rank) {
+        const std::optional<uint64_t> entered = Entered(rank.second, communicator);
+        return IsCulprit(rank.first) || (entered && *entered + 1 >= event.sequence);
       });
     });
   }
 
-  // Of culprits that have made further calls: whether a loop may have led them back to where the
-  // other ranks are.
+  // Whether functions of frameworks are between those of the user. They may contain loops.
+  bool IsCalledByFramework(const Process& process) const {
+    if (process.open_calls.empty()) return true;
+    const uint32_t path = process.open_calls.front().event.call_path;
+    if (path == kNoIndex) return true;
+    std::vector<const SourceFrame*> frames = sites_.OutermostFirst(path);
+    const auto is_user = [](const SourceFrame* frame) { return IsUserLine(*frame); };
+    const auto first = std::ranges::find_if(frames, is_user);
+    const auto last = std::find_if(frames.rbegin(), frames.rend(), is_user).base();
+    return first >= last || !std::all_of(first, last, is_user);
+  }
+
+  // Whether a culprit may have gone on to a later round of a loop.
+  bool MayHaveGoneRound(const Read& read) const {
+    return std::ranges::any_of(read, [&](const auto& rank) {
+      return IsCulprit(rank.first) && !IsOfThisRound(*rank.second, read);
+    });
+  }
+
+  // Whether a loop may have led culprits back to where the other ranks are.
   bool MayBeOfAnotherRound(const Read& read, size_t depth) const {
     const SourceBlocks* source = SourceOf(read.front().second->variables[depth].frame);
     if (source == nullptr) return true;
@@ -555,8 +592,9 @@ std::string ValueText(const ComparedValue& value) {
 
 std::vector<std::string> ValueTexts(const Finding& finding) {
   std::vector<std::string> texts;
-  for (const ComparedValue& value : finding.values) texts.push_back(ValueText(value));
+  // First: a text shows only the first few.
   if (finding.unshown) texts.push_back(UnshownText(*finding.unshown));
+  for (const ComparedValue& value : finding.values) texts.push_back(ValueText(value));
   return texts;
 }
 

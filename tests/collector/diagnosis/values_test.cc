@@ -162,15 +162,34 @@ TEST(Values, OfTheConditionsOfLoopsAndExits) {
                           "c is 1 on rank 0 and 2 on ranks 1,2 (in exchange())"));
 }
 
+// Rank 0 skips the barrier, and waits for a message: in the same round, or many rounds later.
+TEST(Values, OfARankThatMayHaveGoneRoundAreNotShown) {
+  const std::string lines =
+      "0-2: Barrier @ main:30 > exchange:16\n"
+      "0: variables step=9 @ main:30 > exchange:18\n"
+      "1,2: variables step=2 @ main:30 > exchange:16\n"
+      "0: waits in Recv 1xMPI_INT peer=1 tag=3 @ main:30 > exchange:18\n"
+      "1,2: waits in Barrier @ main:30 > exchange:16\n";
+  EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:step<3", lines),
+              ElementsAre("step is 9 on rank 0 and 2 on ranks 1,2 (in exchange())"));
+  EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:step<3 loop=11-19", lines), IsEmpty());
+}
+
+TEST(Values, OfZerosAndNansDoNotDiffer) {
+  EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:x>y",
+                      Parted("x=-0.0 y=-nan z=1.5", "x=0.0 y=nan z=2.5")),
+              ElementsAre("z is 1.5 on rank 0 and 2.5 on ranks 1,2 (in exchange())"));
+}
+
 TEST(Values, ThatCannotBeShownHaveAReason) {
   constexpr char kSkip[] = "source function=10-20 arms=15-16:!skip&&rest";
   EXPECT_THAT(TextsOf(kSkip, Parted("skip=lost? n=1", "skip=False?  n=1")),
               ElementsAre("skip is false on ranks 1,2 and optimized out on rank 0 (in exchange()); "
                           "put rollcall_value(\"skip\", skip) before the branch"));
   EXPECT_THAT(TextsOf(kSkip, Parted("skip=lost? n=1", "skip=lost?  n=2")),
-              ElementsAre("n is 1 on rank 0 and 2 on ranks 1,2 (in exchange())",
-                          "skip is optimized out on ranks 0-2 (in exchange()); put "
-                          "rollcall_value(\"skip\", skip) before the branch"));
+              ElementsAre("skip is optimized out on ranks 0-2 (in exchange()); put "
+                          "rollcall_value(\"skip\", skip) before the branch",
+                          "n is 1 on rank 0 and 2 on ranks 1,2 (in exchange())"));
   EXPECT_THAT(TextsOf(kSkip, Parted("skip=lost? n=1", "skip=[3]?  n=1")),
               ElementsAre("skip is of length 3 on ranks 1,2 and optimized out on rank 0 (in "
                           "exchange()); put rollcall_value(\"skip\", skip.size()) before the "
