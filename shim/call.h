@@ -89,8 +89,8 @@ void End(Call* call, const Arguments& arguments, int result);
 namespace calls {
 // OpenBracket (call_inline.h) for a call whose case is not the usual one.
 ROLLCALL_COLD bool OpenUnusual(Call* call);
-// A longjmp or an exception left wrappers of this thread without their End: closes their open calls,
-// which are those with `depth` others around them and those inside these.
+// A longjmp or an exception left wrappers of this thread without their End: closes their open
+// calls, which are those with `depth` others around them and those inside these.
 ROLLCALL_COLD void Abandon(ThreadLog* log, uint32_t depth);
 // Returns the recorded call that the calling thread is inside of, in any wrapper of the shim;
 // nullptr if there is none. `frame` is the frame of the caller. The result is also right after an

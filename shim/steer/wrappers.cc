@@ -102,17 +102,17 @@ constexpr const char* SynchronousName(const char* symbol) {
 
 // A rank joins when it initializes MPI. The first steered call makes up for the ways that do not
 // lead here.
-#define RC_INIT(name, parameters, types, arguments)                                   \
-  extern "C" ROLLCALL_EXPORT int name parameters {                                    \
-    using namespace rollcall::shim; /* NOLINT */                                      \
-    static constinit NextFunction next{#name};                                        \
-    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0));  \
-    const NextFunction::Found found = next.Find(caller);                              \
-    const auto function = reinterpret_cast<int(*) types>(found.function);             \
-    if (function == nullptr) return kNoNextFunction;                                  \
-    const int returned = function arguments;                                          \
-    if (returned == 0 && found.library != nullptr) JoinSteeredRun(*found.library);    \
-    return returned;                                                                  \
+#define RC_INIT(name, parameters, types, arguments)                                  \
+  extern "C" ROLLCALL_EXPORT int name parameters {                                   \
+    using namespace rollcall::shim; /* NOLINT */                                     \
+    static constinit NextFunction next{#name};                                       \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0)); \
+    const NextFunction::Found found = next.Find(caller);                             \
+    const auto function = reinterpret_cast<int(*) types>(found.function);            \
+    if (function == nullptr) return kNoNextFunction;                                 \
+    const int returned = function arguments;                                         \
+    if (returned == 0 && found.library != nullptr) JoinSteeredRun(*found.library);   \
+    return returned;                                                                 \
   }
 RC_INIT(MPI_Init, (int* argc, char*** argv), (int*, char***), (argc, argv))
 RC_INIT(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided),

@@ -122,7 +122,9 @@ class Comparison {
     std::vector<ComparedValue> found;
     if (!HasBothSides(read)) return found;
     const bool around = MayHaveGoneRound(read);
-    const auto by_framework = [this](const auto& rank) { return IsCalledByFramework(*rank.second); };
+    const auto by_framework = [this](const auto& rank) {
+      return IsCalledByFramework(*rank.second);
+    };
     if (around && std::ranges::any_of(read, by_framework)) return found;
     const std::vector<VariablesOfFrame>& first = read.front().second->variables;
     bool together = true;  // they make their next call from the same line
@@ -423,8 +425,8 @@ class Comparison {
   }
 
   // Whether the process waits in a collective of the round in which the ranks part: on the
-  // finding's communicator in the finding's call, on another one in a call that the other side makes
-  // next, too.
+  // finding's communicator in the finding's call, on another one in a call that the other side
+  // makes next, too.
   bool IsOfThisRound(const Process& process, const Read& read) const {
     return std::ranges::any_of(process.open_calls, [&](const OpenCall& call) {
       const Event& event = call.event;

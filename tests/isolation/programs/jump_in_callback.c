@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A callback of MPI_Comm_free makes calls that an error handler leaves by longjmp, and returns: when
- * MPI_Comm_free has returned, no call is open. */
+/* A callback of MPI_Comm_free makes calls that an error handler leaves by longjmp, and returns:
+ * when MPI_Comm_free has returned, no call is open. */
 #include <setjmp.h>
 
 #include "isolation.h"
