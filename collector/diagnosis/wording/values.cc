@@ -136,7 +136,10 @@ class Comparison {
         }
         together &= LineAt({rank, process}, depth) == LineAt(read.front(), depth);
       }
-      if (around && MayBeOfAnotherRound(read, depth)) return {};
+      if ((around || (!together && CulpritsAreBefore(read, depth))) &&
+          MayBeOfAnotherRound(read, depth)) {
+        return {};
+      }
       const Parting parting = together ? Parting{} : PartingAt(read, depth);
       const std::vector<std::string>& named = parting.names.variables;
       std::vector<ComparedValue> of_frame;
@@ -424,6 +427,11 @@ class Comparison {
     return std::nullopt;
   }
 
+  bool HasGoneFurther(const Process& process) const {
+    const std::optional<uint64_t> entered = Entered(&process, finding_.communicator);
+    return !entered || (finding_.sequence != 0 && *entered > finding_.sequence);
+  }
+
   // Whether the process waits in a collective of the round in which the ranks part: on the
   // finding's communicator in the finding's call, on another one in a call that the other side
   // makes next, too.
@@ -440,22 +448,73 @@ class Comparison {
     });
   }
 
+  // Whether the process has been where it waits more often since its last collective on the
+  // finding's communicator than between two such collectives before. True if that is not on record.
+  bool WasHereOftener(const Process& process) const {
+    const auto index = static_cast<uint32_t>(&process - trace_.processes.data());
+    const Event& here = process.open_calls.front().event;
+    if (here.member == kNoIndex || sites_.Id(here.call_path) == 0) return true;
+    std::vector<int64_t> bounds;
+    std::vector<int64_t> visits;
+    const auto look = [&](const std::vector<Event>& events, bool bound) {
+      for (const Event& event : events) {
+        if (bound) {
+          bounds.push_back(event.start_ns);
+        } else if (sites_.Id(event.call_path) == sites_.Id(here.call_path) &&
+                   event.start_ns < here.start_ns) {
+          visits.push_back(event.start_ns);
+        }
+      }
+    };
+    look(process.p2p, false);
+    for (const Member& member : trace_.members) {
+      if (member.process != index) continue;
+      look(member.events, member.communicator == finding_.communicator);
+    }
+    if (bounds.empty()) return true;
+    std::ranges::sort(bounds);
+    std::vector<size_t> counts(bounds.size() + 1);
+    for (const int64_t at : visits) {
+      ++counts[static_cast<size_t>(std::ranges::upper_bound(bounds, at) - bounds.begin())];
+    }
+    const size_t now = counts.back();
+    counts.pop_back();
+    return now > std::ranges::max(counts);
+  }
+
   // Whether functions of frameworks are between those of the user. They may contain loops.
+  // Functions of the interpreter are everywhere between those of Python.
   bool IsCalledByFramework(const Process& process) const {
     if (process.open_calls.empty()) return true;
     const uint32_t path = process.open_calls.front().event.call_path;
     if (path == kNoIndex) return true;
-    std::vector<const SourceFrame*> frames = sites_.OutermostFirst(path);
+    const std::vector<const SourceFrame*> frames = sites_.OutermostFirst(path);
     const auto is_user = [](const SourceFrame* frame) { return IsUserLine(*frame); };
+    const auto may_loop = [](const SourceFrame* frame) {
+      return !IsUserLine(*frame) && frame->line != 0 &&
+             (frame->language == Language::kPython || FrameworkOf(*frame) != "Python");
+    };
     const auto first = std::ranges::find_if(frames, is_user);
     const auto last = std::find_if(frames.rbegin(), frames.rend(), is_user).base();
-    return first >= last || !std::all_of(first, last, is_user);
+    return first >= last || std::any_of(first, last, may_loop);
   }
 
   // Whether a culprit may have gone on to a later round of a loop.
   bool MayHaveGoneRound(const Read& read) const {
     return std::ranges::any_of(read, [&](const auto& rank) {
-      return IsCulprit(rank.first) && !IsOfThisRound(*rank.second, read);
+      return IsCulprit(rank.first) && !IsOfThisRound(*rank.second, read) &&
+             (HasGoneFurther(*rank.second) || WasHereOftener(*rank.second));
+    });
+  }
+
+  // Whether a culprit waits at an earlier line than another rank, in a call that the other side
+  // does not make next. In a loop it is then in the next round.
+  bool CulpritsAreBefore(const Read& read, size_t depth) const {
+    return std::ranges::any_of(read, [&](const auto& culprit) {
+      if (!IsCulprit(culprit.first) || IsOfThisRound(*culprit.second, read)) return false;
+      return std::ranges::any_of(read, [&](const auto& other) {
+        return !IsCulprit(other.first) && LineAt(culprit, depth) < LineAt(other, depth);
+      });
     });
   }
 

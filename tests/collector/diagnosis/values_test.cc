@@ -162,17 +162,29 @@ TEST(Values, OfTheConditionsOfLoopsAndExits) {
                           "c is 1 on rank 0 and 2 on ranks 1,2 (in exchange())"));
 }
 
-// Rank 0 skips the barrier, and waits for a message: in the same round, or many rounds later.
-TEST(Values, OfARankThatMayHaveGoneRoundAreNotShown) {
-  const std::string lines =
-      "0-2: Barrier @ main:30 > exchange:16\n"
-      "0: variables step=9 @ main:30 > exchange:18\n"
-      "1,2: variables step=2 @ main:30 > exchange:16\n"
-      "0: waits in Recv 1xMPI_INT peer=1 tag=3 @ main:30 > exchange:18\n"
-      "1,2: waits in Barrier @ main:30 > exchange:16\n";
-  EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:step<3", lines),
-              ElementsAre("step is 9 on rank 0 and 2 on ranks 1,2 (in exchange())"));
-  EXPECT_THAT(TextsOf("source function=10-20 arms=15-16:step<3 loop=11-19", lines), IsEmpty());
+// Rank 0 skips the barrier, and waits for a message. If it has been there more often than between
+// two barriers before, or if it is before the barrier, it is in a later round.
+TEST(Values, OfARankThatHasGoneRoundAreNotShown) {
+  constexpr char kInLoop[] = "source function=10-20 arms=15-16:step<3 loop=11-19";
+  const auto round = [](const std::string& line) {
+    return "0-2: Barrier @ main:30 > exchange:16\n"
+           "1: Send 1xMPI_INT peer=0 tag=4 @ main:30 > exchange:18\n"
+           "0: Recv 1xMPI_INT peer=1 tag=4 @ main:30 > exchange:" +
+           line + "\n";
+  };
+  const auto now = [](const std::string& line) {
+    return "0: variables step=9 @ main:30 > exchange:" + line +
+           "\n1,2: variables step=2 @ main:30 > exchange:16\n"
+           "0: waits in Recv 1xMPI_INT peer=1 tag=4 @ main:30 > exchange:" +
+           line + "\n1,2: waits in Barrier @ main:30 > exchange:16\n";
+  };
+  const std::string further =
+      "1: Send 1xMPI_INT peer=0 tag=4 @ main:30 > exchange:18\n"
+      "0: Recv 1xMPI_INT peer=1 tag=4 @ main:30 > exchange:18\n";
+  const auto shown = ElementsAre("step is 9 on rank 0 and 2 on ranks 1,2 (in exchange())");
+  EXPECT_THAT(TextsOf(kInLoop, round("18") + round("18") + now("18")), shown);
+  EXPECT_THAT(TextsOf(kInLoop, round("18") + round("18") + further + now("18")), IsEmpty());
+  EXPECT_THAT(TextsOf(kInLoop, round("12") + round("12") + now("12")), IsEmpty());
 }
 
 TEST(Values, OfTwoZerosDoNotDiffer) {
