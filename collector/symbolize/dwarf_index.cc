@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,17 +26,37 @@ const char* StringAttribute(Dwarf_Die* die, unsigned name) {
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
+// Replaces a DIE by the one that it refers to. False: there is none.
+bool FollowReference(unsigned reference, Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die target;
+  if (dwarf_attr(die, reference, &attribute) == nullptr ||
+      dwarf_formref_die(&attribute, &target) == nullptr) {
+    return false;
+  }
+  *die = target;
+  return true;
+}
+
+// The DIE of which an inlined or a concrete one is an instance; else the DIE itself.
+Dwarf_Die OriginOf(Dwarf_Die die) {
+  constexpr int kMaxSteps = 4;  // with link-time optimization, an origin may have an origin
+  for (int step = 0; step < kMaxSteps; ++step) {
+    if (!FollowReference(DW_AT_abstract_origin, &die)) break;
+  }
+  return die;
+}
+
+// The DIE of a function whose parents are the scopes around the function.
+Dwarf_Die DeclarationOf(const Dwarf_Die& function) {
+  Dwarf_Die declaration = OriginOf(function);
+  FollowReference(DW_AT_specification, &declaration);
+  return declaration;
+}
+
 // Makes a C++ name from the scopes around a declaration, for functions without a linkage name.
 std::string QualifiedName(Dwarf_Die* die, const char* name, bool with_functions) {
-  Dwarf_Die declaration = *die;
-  Dwarf_Attribute attribute;
-  for (const unsigned reference : {DW_AT_abstract_origin, DW_AT_specification}) {
-    Dwarf_Die target;
-    if (dwarf_attr(&declaration, reference, &attribute) != nullptr &&
-        dwarf_formref_die(&attribute, &target) != nullptr) {
-      declaration = target;
-    }
-  }
+  Dwarf_Die declaration = DeclarationOf(*die);
   std::string qualified = name;
   Dwarf_Die* scopes = nullptr;
   const int count = dwarf_getscopes_die(&declaration, &scopes);
@@ -379,7 +402,7 @@ void FollowPointer(DwarfVariable* variable) {
 // The place changes from that of an object to that of its member.
 void AddOffset(uint64_t bytes, DwarfVariable* variable) {
   int64_t& last = variable->further.empty() ? variable->offset : variable->further.back();
-  last += static_cast<int64_t>(bytes);
+  last = static_cast<int64_t>(static_cast<uint64_t>(last) + bytes);
 }
 
 bool IsObject(Dwarf_Die* type) {
@@ -387,35 +410,101 @@ bool IsObject(Dwarf_Die* type) {
   return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-// Finds a member of an object's type, of its base classes and of its members without a name. Sets
-// `*offset` to its place in the object.
-bool FindMember(Dwarf_Die type, std::string_view name, int depth, Dwarf_Die* member,
-                uint64_t* offset) {
+bool IsDeclaration(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  return dwarf_attr(die, DW_AT_declaration, &attribute) != nullptr;
+}
+
+// The place of a member or of a base class in its object; empty: unknown. A virtual base has an
+// expression. A member of a union has no place, nor has a bit field that counts all bits.
+std::optional<uint64_t> PlaceInObject(Dwarf_Die* type, Dwarf_Die* child) {
+  if (dwarf_hasattr(child, DW_AT_virtuality) == 1) return std::nullopt;
+  if (dwarf_hasattr(child, DW_AT_data_member_location) == 1) {
+    return UnsignedAttribute(child, DW_AT_data_member_location);
+  }
+  const bool first =
+      dwarf_tag(type) == DW_TAG_union_type || dwarf_hasattr(child, DW_AT_data_bit_offset) == 1;
+  return first ? std::optional<uint64_t>(0) : std::nullopt;
+}
+
+bool FindMemberWithin(Dwarf_Die type, std::string_view name, int depth, int* budget,
+                      Dwarf_Die* member, uint64_t* offset) {
   constexpr int kMaxBases = 16;
   if (depth == kMaxBases || !IsObject(&type)) return false;
   Dwarf_Die child;
+  // An own member hides those of the base classes.
   for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    if (--*budget < 0) return false;
     const int tag = dwarf_tag(&child);
-    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
     const char* own = dwarf_diename(&child);
-    const bool found = own != nullptr && name == own;
-    if (own != nullptr && !found) continue;
-    // A virtual base has an expression instead of a number. The members of a union have none.
-    Dwarf_Attribute attribute;
-    const bool placed = dwarf_attr(&child, DW_AT_data_member_location, &attribute) != nullptr;
-    const auto place = UnsignedAttribute(&child, DW_AT_data_member_location);
-    if ((placed && !place) || dwarf_hasattr(&child, DW_AT_virtuality) == 1) continue;
-    uint64_t inner = 0;
-    if (found) {
-      *member = child;
-    } else {
-      Dwarf_Die of_base;
-      if (!FindType(&child, &of_base) || !FindMember(of_base, name, depth + 1, member, &inner)) {
-        continue;
-      }
+    if ((tag != DW_TAG_member && tag != DW_TAG_variable) || own == nullptr || name != own) continue;
+    // A static member is not in the object.
+    const auto place = PlaceInObject(&type, &child);
+    if (tag == DW_TAG_variable || IsDeclaration(&child) || !place ||
+        dwarf_hasattr(&child, DW_AT_external) == 1) {
+      return false;
     }
-    *offset = place.value_or(0) + inner;
+    *member = child;
+    *offset = *place;
     return true;
+  }
+  for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    if (--*budget < 0) return false;
+    const int tag = dwarf_tag(&child);
+    const bool nameless = tag == DW_TAG_member && dwarf_diename(&child) == nullptr;
+    if (tag != DW_TAG_inheritance && !nameless) continue;
+    const auto place = PlaceInObject(&type, &child);
+    Dwarf_Die inside;
+    if (!place || !FindType(&child, &inside) ||
+        !FindMemberWithin(inside, name, depth + 1, budget, member, offset)) {
+      continue;
+    }
+    *offset += *place;
+    return true;
+  }
+  return false;
+}
+
+// Finds a member of an object's type, of its base classes and of its members without a name. Sets
+// `*offset` to its place in the object.
+bool FindMember(Dwarf_Die type, std::string_view name, Dwarf_Die* member, uint64_t* offset) {
+  int budget = 1 << 14;  // a damaged type may have many members of its own type
+  return FindMemberWithin(type, name, 0, &budget, member, offset);
+}
+
+// Whether a child of the DIE has the name. An enumeration without a scope declares its enumerators
+// next to itself.
+bool DeclaresName(Dwarf_Die* child, std::string_view name) {
+  const char* own = dwarf_diename(child);
+  if (own != nullptr && name == own) return true;
+  Dwarf_Die inner;
+  if (dwarf_tag(child) == DW_TAG_imported_declaration) {
+    inner = *child;
+    const char* imported = FollowReference(DW_AT_import, &inner) ? dwarf_diename(&inner) : nullptr;
+    return imported != nullptr && name == imported;
+  }
+  if (dwarf_tag(child) != DW_TAG_enumeration_type) return false;
+  for (int more = dwarf_child(child, &inner); more == 0; more = dwarf_siblingof(&inner, &inner)) {
+    const char* enumerator = dwarf_diename(&inner);
+    if (enumerator != nullptr && name == enumerator) return true;
+  }
+  return false;
+}
+
+// Whether the name may be that of a member of any kind; so, too, if not all members are known.
+bool MayHaveMember(Dwarf_Die type, std::string_view name, int depth, int* budget) {
+  constexpr int kMaxBases = 16;
+  if (depth == kMaxBases || IsDeclaration(&type)) return true;
+  Dwarf_Die child;
+  for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    if (--*budget < 0 || DeclaresName(&child, name)) return true;
+    const int tag = dwarf_tag(&child);
+    const bool nameless = tag == DW_TAG_member && dwarf_diename(&child) == nullptr;
+    Dwarf_Die inside;
+    if ((tag == DW_TAG_inheritance || nameless) &&
+        (!FindType(&child, &inside) || MayHaveMember(inside, name, depth + 1, budget))) {
+      return true;
+    }
   }
   return false;
 }
@@ -427,17 +516,18 @@ bool DescribeBits(Dwarf_Die* member, DwarfVariable* variable) {
   std::optional<Dwarf_Word> from = UnsignedAttribute(member, DW_AT_data_bit_offset);
   // Before DWARF 4, and with clang: counted from the highest bit of the unit.
   const auto from_end = UnsignedAttribute(member, DW_AT_bit_offset);
-  if (!from && from_end && *from_end + *bits <= 8 * Dwarf_Word{variable->bytes} &&
-      UnsignedAttribute(member, DW_AT_byte_size).value_or(variable->bytes) == variable->bytes) {
-    from = 8 * Dwarf_Word{variable->bytes} - *from_end - *bits;
-  }
-  if (!from || *bits == 0) return false;
   // Reads the aligned unit that holds the field.
   const uint64_t unit = 8 * uint64_t{variable->bytes};
+  if (*bits == 0 || *bits > unit) return false;
+  if (!from && from_end && *from_end <= unit - *bits &&
+      UnsignedAttribute(member, DW_AT_byte_size).value_or(variable->bytes) == variable->bytes) {
+    from = unit - *from_end - *bits;
+  }
+  if (!from) return false;
   AddOffset(*from / unit * variable->bytes, variable);
   variable->bit_offset = static_cast<uint32_t>(*from % unit);
-  variable->bit_size = static_cast<uint32_t>(std::min<uint64_t>(*bits, unit));
-  return variable->bit_offset + *bits <= unit;
+  variable->bit_size = static_cast<uint32_t>(*bits);
+  return variable->bit_offset <= unit - *bits;
 }
 
 // Describes a std::vector of libstdc++, which is recognized by the names of its members.
@@ -453,11 +543,11 @@ bool DescribeVector(Dwarf_Die* type, DwarfVariable* variable) {
   uint64_t first = 0;
   uint64_t last = 0;
   if (name == nullptr || !std::string_view(name).starts_with("vector<") ||
-      !FindMember(*type, "_M_impl", 0, &data, &offset) || !FindType(&data, &implementation) ||
-      !FindMember(implementation, "_M_start", 0, &begin, &first) ||
-      !FindMember(implementation, "_M_finish", 0, &end, &last) ||
-      last != first + sizeof(uint64_t) || !FindType(&begin, &pointer) ||
-      dwarf_tag(&pointer) != DW_TAG_pointer_type || !FindType(&pointer, &element)) {
+      !FindMember(*type, "_M_impl", &data, &offset) || !FindType(&data, &implementation) ||
+      !FindMember(implementation, "_M_start", &begin, &first) ||
+      !FindMember(implementation, "_M_finish", &end, &last) || last != first + sizeof(uint64_t) ||
+      !FindType(&begin, &pointer) || dwarf_tag(&pointer) != DW_TAG_pointer_type ||
+      !FindType(&pointer, &element)) {
     return false;
   }
   const std::optional<Dwarf_Word> bytes = dwarf_tag(&element) == DW_TAG_pointer_type
@@ -477,11 +567,11 @@ void EnterAtomic(Dwarf_Die* type, DwarfVariable* variable) {
   Dwarf_Die member;
   Dwarf_Die inner;
   uint64_t offset = 0;
-  if (FindMember(*type, "_M_base", 0, &member, &offset) && FindType(&member, &inner)) {
+  if (FindMember(*type, "_M_base", &member, &offset) && FindType(&member, &inner)) {
     AddOffset(offset, variable);
     *type = inner;
   }
-  if (FindMember(*type, "_M_i", 0, &member, &offset) && FindType(&member, &inner)) {
+  if (FindMember(*type, "_M_i", &member, &offset) && FindType(&member, &inner)) {
     AddOffset(offset, variable);
     *type = inner;
   }
@@ -492,20 +582,17 @@ struct Visible {
   std::string name;
   Dwarf_Die die;
   std::optional<Dwarf_Word> line = {};  // of the declaration
+  bool local = true;                    // false: of the file
 };
 
-// Appends the variables of a scope and of the blocks in it that hold `vaddr`. A variable of an
-// inner block hides one with the same name. A variable that is declared at `line` or later has no
-// value yet.
+// Appends the variables of a scope, then those of the blocks in it that hold `vaddr`. A variable
+// that is declared at `line` or later has no value yet.
 void CollectVisible(Dwarf_Die scope, uint64_t vaddr, int line, int depth,
                     std::vector<Visible>* found) {
   constexpr size_t kMaxVariables = 512;
   Dwarf_Die child;
   for (int more = dwarf_child(&scope, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
     const int tag = dwarf_tag(&child);
-    if (tag == DW_TAG_lexical_block && depth < kMaxScopeDepth && dwarf_haspc(&child, vaddr) == 1) {
-      CollectVisible(child, vaddr, line, depth + 1, found);
-    }
     if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) continue;
     if (found->size() == kMaxVariables) return;
     const char* name = dwarf_diename(&child);
@@ -521,19 +608,94 @@ void CollectVisible(Dwarf_Die scope, uint64_t vaddr, int line, int depth,
         *visible.line >= static_cast<Dwarf_Word>(line)) {
       continue;
     }
-    std::erase_if(*found, [&](const Visible& outer) { return outer.name == visible.name; });
     found->push_back(std::move(visible));
   }
+  for (int more = dwarf_child(&scope, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    if (dwarf_tag(&child) == DW_TAG_lexical_block && depth < kMaxScopeDepth &&
+        dwarf_haspc(&child, vaddr) == 1) {
+      CollectVisible(child, vaddr, line, depth + 1, found);
+    }
+  }
 }
+
+// The names that a function declares, in any of its blocks, whether the code is there or not.
+class LocalNames {
+ public:
+  // Adds those of a function, and of its origin, which has blocks without code, too.
+  void Add(Dwarf_Die function) {
+    AddScope(function, 0);
+    Dwarf_Die origin = OriginOf(function);
+    if (origin.addr != function.addr) AddScope(origin, 0);
+  }
+
+  // False: there are too many declarations.
+  bool Complete() const { return budget_ >= 0; }
+  bool Has(std::string_view name) const { return declared_.contains(name); }
+  // Whether several variables have the name.
+  bool IsAmbiguous(std::string_view name) const {
+    const auto found = declared_.find(name);
+    return found != declared_.end() && found->second.size() > 1;
+  }
+  // Whether all names of a module or of a namespace are visible in the function.
+  bool Imports() const { return imports_; }
+
+ private:
+  void AddScope(Dwarf_Die scope, int depth) {
+    Dwarf_Die child;
+    for (int more = dwarf_child(&scope, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+      if (--budget_ < 0) return;
+      AddName(&child);
+      switch (dwarf_tag(&child)) {
+        case DW_TAG_imported_module:
+          imports_ = true;
+          break;
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+        case DW_TAG_common_block:
+        case DW_TAG_enumeration_type:
+          if (depth < kMaxScopeDepth) AddScope(child, depth + 1);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void AddName(Dwarf_Die* child) {
+    const int tag = dwarf_tag(child);
+    Dwarf_Die named = *child;
+    if (tag == DW_TAG_imported_declaration) FollowReference(DW_AT_import, &named);
+    for (Dwarf_Die* die : {child, &named}) {
+      const char* name = dwarf_diename(die);
+      if (name == nullptr) continue;
+      auto& variables = declared_[name];
+      if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) {
+        variables.insert(OriginOf(*child).addr);
+      }
+    }
+  }
+
+  int budget_ = 1 << 16;
+  bool imports_ = false;
+  std::map<std::string, std::set<void*>, std::less<>> declared_;
+};
 
 // Describes what is visible at one code address of a function.
 class Describer {
  public:
-  Describer(Dwarf_Die* function, Dwarf_Die* unit, uint64_t vaddr, std::vector<Visible> visible)
-      : function_(function), unit_(unit), vaddr_(vaddr), visible_(std::move(visible)) {}
+  // `level`: the function that was inlined into `function`, or `function` itself.
+  Describer(Dwarf_Die* function, Dwarf_Die* level, uint64_t vaddr, std::vector<Visible> visible)
+      : function_(function), level_(level), vaddr_(vaddr), visible_(std::move(visible)) {
+    names_.Add(*level);
+    // The values of several variables with one name would be compared with each other.
+    std::erase_if(visible_, [&](const Visible& one) { return names_.IsAmbiguous(one.name); });
+  }
 
   std::vector<DwarfVariable> All(const std::vector<std::string>& asked) {
     std::vector<DwarfVariable> all;
+    if (!names_.Complete()) return all;
     for (Visible& one : visible_) {
       if (one.name == "this") continue;
       const bool is_asked = std::ranges::find(asked, one.name) != asked.end();
@@ -550,14 +712,21 @@ class Describer {
   }
 
  private:
+  struct Step {
+    std::string_view name;
+    bool arrow = false;  // the name follows "->"
+  };
+
   // The names of a path, outermost first: "ctx->part.n".
-  static std::vector<std::string_view> Split(std::string_view path) {
-    std::vector<std::string_view> names;
+  static std::vector<Step> Split(std::string_view path) {
+    std::vector<Step> names;
+    bool arrow = false;
     while (!path.empty()) {
-      const size_t end = std::min(path.find_first_of("-.%:"), path.size());
-      if (end != 0) names.push_back(path.substr(0, end));
+      const size_t end = std::min(path.find_first_of("-.%"), path.size());
+      if (end != 0) names.push_back({path.substr(0, end), arrow});
       path.remove_prefix(end);
-      path.remove_prefix(std::min(path.find_first_not_of("->.%:"), path.size()));
+      arrow = path.starts_with("->");
+      path.remove_prefix(std::min(path.find_first_not_of("->.%"), path.size()));
     }
     return names;
   }
@@ -568,55 +737,129 @@ class Describer {
   }
 
   std::optional<DwarfVariable> Resolve(std::string_view path) {
-    std::vector<std::string_view> names = Split(path);
-    if (names.empty()) return std::nullopt;
-    if (Visible* variable = FindVisible(names.front())) {
+    std::vector<Step> names = Split(path);
+    if (names.empty() || path.find(':') != std::string_view::npos) return std::nullopt;
+    const std::string name(names.front().name);
+    if (Visible* variable = FindVisible(name)) {
       names.erase(names.begin());
       return Describe(variable, names, true);
     }
+    FindScopes();
+    if (names_.Has(name) || !names_.Complete()) return std::nullopt;
     if (Visible* object = FindVisible("this")) {
+      names.front().arrow = true;
       if (auto member = Describe(object, names, true)) return member;
     }
-    // A variable of the file, or of a scope in it.
-    if (path.find("::") != std::string_view::npos) names.erase(names.begin(), names.end() - 1);
-    int budget = 1 << 16;
-    Visible of_file{.name = std::string(names.front()), .die = {}};
-    if (!FindInFile(*unit_, of_file.name, 0, &budget, &of_file.die)) return std::nullopt;
+    if (names_.Imports()) return std::nullopt;
+    Visible of_file{.name = name, .die = {}, .local = false};
+    if (!FindInFile(name, &of_file.die)) return std::nullopt;
     names.erase(names.begin());
-    std::optional<DwarfVariable> variable = Describe(&of_file, names, true);
-    if (variable && variable->type == DwarfVariable::Type::kLost) return std::nullopt;
-    return variable;
+    return Describe(&of_file, names, true);
   }
 
-  // Finds a variable with a place outside functions. If several scopes of the file have one with
-  // the name, there is no result.
-  static bool FindInFile(Dwarf_Die scope, const std::string& name, int depth, int* budget,
-                         Dwarf_Die* found) {
-    constexpr int kMaxScopes = 8;
-    bool any = false;
-    Dwarf_Die child;
-    for (int more = dwarf_child(&scope, &child); more == 0 && *budget > 0;
-         more = dwarf_siblingof(&child, &child)) {
-      --*budget;
-      const int tag = dwarf_tag(&child);
-      const bool inside = (tag == DW_TAG_namespace || tag == DW_TAG_module) && depth < kMaxScopes;
-      if (inside) {
-        if (!FindInFile(child, name, depth + 1, budget, found)) continue;
-      } else {
-        const char* own = tag == DW_TAG_variable ? dwarf_diename(&child) : nullptr;
-        if (own == nullptr || name != own || dwarf_hasattr(&child, DW_AT_location) == 0) continue;
-        *found = child;
-      }
-      if (any) return false;
-      any = true;
+  // Sets the scopes around the function, and adds the names of the functions around it.
+  void FindScopes() {
+    if (scopes_) return;
+    scopes_.emplace();
+    Dwarf_Die declaration = DeclarationOf(*level_);
+    if (declaration.addr != level_->addr) names_.Add(declaration);
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes_die(&declaration, &scopes);
+    for (int i = 1; i < count; ++i) {
+      if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram) names_.Add(scopes[i]);
+      scopes_->push_back(scopes[i]);
     }
-    return any;
+    std::free(scopes);
+  }
+
+  // Finds the variable of the file that the name means in the function. There is no result if the
+  // nearest declaration of the name has no place.
+  bool FindInFile(std::string_view name, Dwarf_Die* found) {
+    int budget = 1 << 16;
+    for (Dwarf_Die& scope : *scopes_) {
+      bool imports = false;
+      switch (dwarf_tag(&scope)) {
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+          if (MayHaveMember(scope, name, 0, &budget)) return false;
+          break;
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+        case DW_TAG_compile_unit: {
+          int placed = 0;
+          const int declared = CountInScope(scope, name, 0, &budget, &imports, &placed, found);
+          if (budget < 0) return false;
+          if (declared != 0) return declared == 1 && (placed == 1 || FindDefinition(found));
+          break;
+        }
+        default:
+          return false;  // a function around the function, or a unit of shared declarations
+      }
+      // An imported name hides those of the scopes around.
+      if (imports) return false;
+    }
+    return false;
+  }
+
+  // Counts the declarations of the name in a scope, including the namespaces whose names are
+  // visible outside them. Sets `*found` to the last one.
+  static int CountInScope(Dwarf_Die scope, std::string_view name, int depth, int* budget,
+                          bool* imports, int* placed, Dwarf_Die* found) {
+    constexpr int kMaxScopes = 8;
+    int declared = 0;
+    Dwarf_Die child;
+    for (int more = dwarf_child(&scope, &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+      if (--*budget < 0) return declared;
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_imported_module) {
+        Dwarf_Die target = child;
+        *imports |= !FollowReference(DW_AT_import, &target) || dwarf_diename(&target) != nullptr;
+        continue;
+      }
+      if (tag == DW_TAG_namespace && depth < kMaxScopes &&
+          (dwarf_diename(&child) == nullptr || dwarf_hasattr(&child, DW_AT_export_symbols) == 1)) {
+        declared += CountInScope(child, name, depth + 1, budget, imports, placed, found);
+        continue;
+      }
+      // The definition of what another scope declares, or a function's copy.
+      if (dwarf_hasattr(&child, DW_AT_specification) == 1 ||
+          dwarf_hasattr(&child, DW_AT_abstract_origin) == 1 || !DeclaresName(&child, name)) {
+        continue;
+      }
+      ++declared;
+      *found = child;
+      if (tag == DW_TAG_variable && dwarf_hasattr(&child, DW_AT_location) == 1 &&
+          !IsDeclaration(&child)) {
+        ++*placed;
+      }
+    }
+    return declared;
+  }
+
+  // Replaces the declaration of a variable in a scope by the definition, which GCC puts into the
+  // unit. False: another unit has it.
+  bool FindDefinition(Dwarf_Die* found) {
+    int budget = 1 << 16;
+    Dwarf_Die child;
+    if (dwarf_tag(found) != DW_TAG_variable) return false;
+    for (int more = dwarf_child(&scopes_->back(), &child); more == 0;
+         more = dwarf_siblingof(&child, &child)) {
+      if (--budget < 0) return false;
+      Dwarf_Die declaration = child;
+      if (dwarf_tag(&child) == DW_TAG_variable && dwarf_hasattr(&child, DW_AT_location) == 1 &&
+          FollowReference(DW_AT_specification, &declaration) && declaration.addr == found->addr) {
+        *found = child;
+        return true;
+      }
+    }
+    return false;
   }
 
   // Describes the variable, or the member of it that `members` leads to. Of what is asked for and
-  // is a variable without a place, the type is kLost.
-  std::optional<DwarfVariable> Describe(Visible* root, std::span<const std::string_view> members,
-                                        bool asked) {
+  // is a variable of the function without a place, the type is kLost.
+  std::optional<DwarfVariable> Describe(Visible* root, std::span<const Step> members, bool asked) {
     DwarfVariable variable;
     variable.name = root->name;
     variable.asked = asked;
@@ -630,16 +873,17 @@ class Describer {
     if (!FindType(&root->die, &type)) return std::nullopt;
     Dwarf_Die member;
     bool is_member = false;
-    for (const std::string_view name : members) {
-      if (!Enter(&type, &variable)) return std::nullopt;
+    for (const Step& step : members) {
+      if (!Enter(step.arrow, &type, &variable)) return std::nullopt;
       uint64_t offset = 0;
-      if (!FindMember(type, name, 0, &member, &offset) || !FindType(&member, &type)) {
+      if (!FindMember(type, step.name, &member, &offset) || !FindType(&member, &type)) {
         return std::nullopt;
       }
       AddOffset(offset, &variable);
       is_member = true;
     }
-    if (IsReference(&type)) {
+    const bool refers = IsReference(&type);
+    if (refers) {
       FollowPointer(&variable);
       if (!FindType(&type, &type)) return std::nullopt;
     }
@@ -649,32 +893,53 @@ class Describer {
     if (is_member && !DescribeBits(&member, &variable)) return std::nullopt;
     // Only a scalar fits into a register.
     if (placed && (described || !variable.in_register)) return variable;
-    if (!asked) return std::nullopt;
-    if (!placed && members.empty() && described && variable.type != DwarfVariable::Type::kFloat &&
+    if (!asked || placed || !members.empty()) return std::nullopt;
+    // What is computed of a reference is an address.
+    if (!refers && described && variable.type != DwarfVariable::Type::kFloat &&
         DescribeComputation(&root->die, function_, vaddr_, &variable)) {
       return variable;
+    }
+    if (!root->local || variable.exported || IsDeclaration(&root->die) || !IsLost(&root->die)) {
+      return std::nullopt;
     }
     variable.type = DwarfVariable::Type::kLost;
     return variable;
   }
 
-  // Follows references, and one pointer, to an object.
-  static bool Enter(Dwarf_Die* type, DwarfVariable* variable) {
-    for (int step = 0; step < 2; ++step) {
-      if (!IsReference(type) && dwarf_tag(type) != DW_TAG_pointer_type) break;
+  // Whether a variable has no place, or only a register that it had when the function was entered.
+  bool IsLost(Dwarf_Die* die) const {
+    const std::vector<Dwarf_Op> operations = Operations(die, DW_AT_location, vaddr_);
+    return operations.empty() || std::ranges::any_of(operations, [](const Dwarf_Op& operation) {
+             return operation.atom == DW_OP_entry_value || operation.atom == DW_OP_GNU_entry_value;
+           });
+  }
+
+  // Follows a reference and a pointer to an object. `arrow`: there must be a pointer, or the object
+  // has an operator that says what it points to.
+  static bool Enter(bool arrow, Dwarf_Die* type, DwarfVariable* variable) {
+    Dwarf_Die next;
+    if (IsReference(type)) {
       FollowPointer(variable);
-      Dwarf_Die next;
       if (!FindType(type, &next)) return false;
       *type = next;
+    }
+    if (dwarf_tag(type) == DW_TAG_pointer_type) {
+      FollowPointer(variable);
+      if (!FindType(type, &next)) return false;
+      *type = next;
+    } else if (arrow) {
+      return false;
     }
     // An object in a register has no address.
     return IsObject(type) && !variable->in_register;
   }
 
   Dwarf_Die* function_;
-  Dwarf_Die* unit_;
+  Dwarf_Die* level_;
   uint64_t vaddr_;
   std::vector<Visible> visible_;
+  LocalNames names_;  // and, with `scopes_`, those of the functions around
+  std::optional<std::vector<Dwarf_Die>> scopes_;
 };
 
 }  // namespace
@@ -697,7 +962,7 @@ std::vector<std::vector<DwarfVariable>> DwarfIndex::Variables(
   for (Dwarf_Die& level : levels) {
     std::vector<Visible> visible;
     CollectVisible(level, vaddr, line, 0, &visible);
-    Describer describer(&function->die, &unit.full, vaddr, std::move(visible));
+    Describer describer(&function->die, &level, vaddr, std::move(visible));
     const size_t index = all.size();
     all.push_back(describer.All(index < asked.size() ? asked[index] : std::vector<std::string>()));
     const auto call_line = UnsignedAttribute(&level, DW_AT_call_line);

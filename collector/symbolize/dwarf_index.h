@@ -86,9 +86,10 @@ class DwarfIndex {
 
   // The variables of each function of Lookup(vaddr, …), in the same order, that are declared before
   // the function's line there. Constants are left out: compilers give a variable of a loop the
-  // constant of its first turn. `asked`: for each function, further things that it can name, such
-  // as members ("opt.skip", "ctx->n", "done" for this->done), variables of the file, or the sizes
-  // of vectors; what is a variable but has no place is kLost.
+  // constant of its first turn; so are names that several variables of the function have. `asked`:
+  // for each function, further things that it can name, such as members ("opt.skip", "ctx->n",
+  // "done" for this->done), variables of the scopes around it, or the sizes of vectors; what is a
+  // variable of the function but has no place is kLost.
   std::vector<std::vector<DwarfVariable>> Variables(
       uint64_t vaddr, const std::vector<std::vector<std::string>>& asked);
 

@@ -21,7 +21,7 @@ FORTRAN = {"-O0": {"skip", "count"}}
 PYTHON = {"skip", "best", "name", "big", "table", "ratio", "pair", "raw", "files", "tolerance"}
 MEMBERS = {"-O0": {"done_", "this->rounds", "parts_", "sizes", "limits_->tolerance", "limits_->inner.turns",
                    "copy.inner.turns", "stop_", "mode_", "flags_.level", "flags_.wide", "flags_.on", "by_reference",
-                   "file_count", "settings::big_count", "calls"}}
+                   "file_count", "calls"}}
 FORTRAN_MEMBERS = {"-O0": {"part%skip", "part%tolerance", "module_count", "calls"}}
 PYTHON_MEMBERS = {"self.done", "self.rate", "self.kind", "self.names", "self.options.level", "self.best", "limit"}
 PYTHON_OTHERS = {"Solver": PYTHON_MEMBERS, "Late": PYTHON_MEMBERS, "around": {"enclosed"},

@@ -176,10 +176,12 @@ int main(void) {
 }
 
 // "name:type/bytes" of the innermost function at the probe.
-std::vector<std::string> VariablesAt(const CodeAddress& probe) {
-  constexpr const char* kTypes[] = {"signed", "unsigned", "float", "bool", "pointer"};
+std::vector<std::string> VariablesAt(const CodeAddress& probe,
+                                     const std::vector<std::string>& asked = {}) {
+  constexpr const char* kTypes[] = {"signed",  "unsigned", "float", "bool",
+                                    "pointer", "elements", "lost"};
   Symbolizer symbolizer;
-  const auto all = symbolizer.VariablesAt(probe);
+  const auto all = symbolizer.VariablesAt(probe, {asked});
   EXPECT_EQ(all.size(), symbolizer.Symbolize(probe).size());
   std::vector<std::string> texts;
   for (const DwarfVariable& one : all.at(0)) {
@@ -220,12 +222,91 @@ int main(void) {
   return work(1, 2, "", 0) + file_scope == 0;
 }
 )");
-    EXPECT_THAT(VariablesAt(probes.at("work")),
-                ::testing::UnorderedElementsAre("parameter:signed/4", "rate:float/8",
-                                                "text:pointer/8", "array:pointer/8", "flag:bool/1",
-                                                "mode:unsigned/4", "small:unsigned/1",
-                                                "hidden:signed/8", "in_static_memory:signed/4"));
+    EXPECT_THAT(
+        VariablesAt(probes.at("work")),
+        ::testing::UnorderedElementsAre("parameter:signed/4", "rate:float/8", "text:pointer/8",
+                                        "array:pointer/8", "flag:bool/1", "mode:unsigned/4",
+                                        "small:unsigned/1", "in_static_memory:signed/4"));
   }
+}
+
+constexpr const char* kScopes = R"(
+int in_file = 1;
+int absent = 12, shared = 2, outer = 3, later = 4, in_loop = 5, text = 6;
+namespace other { int elsewhere = 7; }
+namespace { int nameless = 8; }
+namespace scope {
+int in_scope = 9;
+extern long outer;
+extern int absent;
+struct Part { int value; };
+struct Smart {
+  Part* part;
+  int value;
+  Part* operator->() { return part; }
+};
+struct Base {
+  long own;
+  int in_base;
+};
+struct Solver : Base {
+  int own, later, in_loop;
+  static int shared;
+  struct { char c; } text;
+  Smart smart;
+  Part* part;
+  int Work(int parameter) {
+    int sum = 0;
+    for (int in_loop = 0; in_loop < 2; ++in_loop) sum += in_loop;
+    for (long in_loop = 0; in_loop < 2; ++in_loop) sum += (int)in_loop;
+    probe("work");
+    int later = parameter;
+    return later + sum + own + in_base + smart->value + text.c + this->later + shared + this->in_loop;
+  }
+};
+int Solver::shared = 10;
+}
+long scope::outer = 11;
+int main() {
+  scope::Part part{};
+  scope::Solver solver{};
+  solver.smart.part = solver.part = &part;
+  return solver.Work(1) + in_file + shared + other::elsewhere + nameless + text == -1;
+}
+)";
+
+TEST_F(SymbolizerTest, FindsWhatANameMeansInItsScope) {
+  for (const char* compiler : {"c++ -O0 -gdwarf-4", "c++ -O0 -gdwarf-5", "clang++ -O0 -g"}) {
+    if (!HasCommand(std::string(compiler).substr(0, std::string(compiler).find(' ')))) continue;
+    SCOPED_TRACE(compiler);
+    const auto probes =
+        Build(std::string(compiler) + " a.cc probe.o -Wl,--build-id", "a.cc", kScopes);
+    EXPECT_THAT(VariablesAt(probes.at("work"),
+                            {"own", "in_base", "in_file", "in_scope", "nameless", "part->value",
+                             "smart.value", "smart->value", "shared", "outer", "elsewhere",
+                             "other::elsewhere", "later", "in_loop", "this->later", "text"}),
+                ::testing::UnorderedElementsAre(
+                    "parameter:signed/4", "sum:signed/4", "own:signed/4", "in_base:signed/4",
+                    "in_file:signed/4", "in_scope:signed/4", "outer:signed/8", "nameless:signed/4",
+                    "part->value:signed/4", "smart.value:signed/4", "this->later:signed/4"));
+  }
+}
+
+TEST_F(SymbolizerTest, ShowsNoAddressForAReference) {
+  const auto probes = Build("c++ -O2 -g a.cc probe.o -Wl,--build-id", "a.cc", R"(
+static inline __attribute__((always_inline)) int Read(const int& reference) {
+  probe("reference");
+  return reference;
+}
+int main() {
+  int x;
+  __asm__ volatile("" : "=m"(x));
+  const int result = Read(x);
+  __asm__ volatile("" : "+m"(x));
+  return result & 0;
+}
+)");
+  EXPECT_THAT(VariablesAt(probes.at("reference"), {"reference"}), IsEmpty());
 }
 
 TEST_F(SymbolizerTest, FindsNoCallsThatTheCompilerDidNotDescribe) {
@@ -495,8 +576,95 @@ TEST_F(SymbolizerTest, DamagedFilesGiveSomeAnswer) {
     dir_.Write("damaged", damaged);
     Symbolizer symbolizer(options);
     EXPECT_THAT(symbolizer.Symbolize(address), ::testing::Not(IsEmpty()));
-    symbolizer.VariablesAt(address);
+    symbolizer.VariablesAt(address, {{"x", "x->x.x", "sink", "other"}});
   }
+}
+
+constexpr const char* kDamagedTypes = R"(
+  .section .debug_abbrev,"",%progbits
+abbreviations:
+  .byte 1,0x11,1, 3,8, 0x11,1, 0x12,6, 0,0  /* unit: name, begin, bytes */
+  .byte 2,0x2e,1, 3,8, 0x11,1, 0x12,6, 0,0  /* function: the same */
+  .byte 3,0x34,0, 3,8, 0x49,0x13, 2,0x18, 0,0  /* variable: name, type, place */
+  .byte 4,0x13,1, 3,8, 0x0b,0x0b, 0,0  /* struct: name, bytes */
+  .byte 5,0x0d,0, 0x49,0x13, 0x38,0x0b, 0,0  /* member: type, place */
+  .byte 6,0x0d,0, 3,8, 0x49,0x13, 0x38,0x0b, 0,0  /* member: name, type, place */
+  .byte 7,0x0d,0, 3,8, 0x49,0x13, 0x38,0x0b, 0x0d,7, 0x0c,7, 0,0  /* bit field: and bits, from end */
+  .byte 8,0x24,0, 3,8, 0x0b,0x0b, 0x3e,0x0b, 0,0  /* base type: name, bytes, encoding */
+  .byte 0
+  .section .debug_info,"",%progbits
+unit:
+  .long end - version
+version:
+  .short 4
+  .long abbreviations
+  .byte 8
+  .byte 1
+  .string "a.c"
+  .quad work
+  .long 32
+number:
+  .byte 8
+  .string "int"
+  .byte 4, 5
+nested:
+  .byte 4
+  .string "nested"
+  .byte 80
+  .rept 10
+  .byte 5
+  .long nested - unit
+  .byte 8
+  .endr
+  .byte 0
+fields:
+  .byte 4
+  .string "fields"
+  .byte 8
+  .byte 6
+  .string "whole"
+  .long number - unit
+  .byte 4
+  .byte 7
+  .string "bits"
+  .long number - unit
+  .byte 0
+  .quad -1, 2
+  .byte 0
+  .byte 2
+  .string "work"
+  .quad work
+  .long 32
+  .byte 3
+  .string "n"
+  .long nested - unit
+  .byte 9, 3
+  .quad place
+  .byte 3
+  .string "f"
+  .long fields - unit
+  .byte 9, 3
+  .quad place
+  .byte 0, 0
+end:
+  .section .note.GNU-stack,"",%progbits
+)";
+
+TEST_F(SymbolizerTest, BoundsTheWorkOnDamagedTypes) {
+  dir_.Write("types.s", kDamagedTypes);
+  const auto probes = Build("cc -O1 a.c types.s probe.o -Wl,--build-id", "a.c", R"(
+long place[10];
+__attribute__((noinline)) void work(void) {
+  probe("work");
+  place[0] = 1;
+}
+int main(void) {
+  work();
+  return 0;
+}
+)");
+  EXPECT_THAT(VariablesAt(probes.at("work"), {"n.absent", "f.whole", "f.bits"}),
+              ::testing::ElementsAre("f.whole:signed/4"));
 }
 
 TEST_F(SymbolizerTest, SecondLookupIsCached) {
