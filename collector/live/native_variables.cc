@@ -77,6 +77,25 @@ class SourceLines {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
+// Whether the declaration of the variable ends before the line of the call. So, too, if that is
+// not known.
+bool IsDeclaredBefore(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines) {
+  if (variable.base == DwarfVariable::kModule || variable.parameter || variable.line <= 0 ||
+      IsFortran(frame.file)) {
+    return true;
+  }
+  // Of a member, the variable that it is in.
+  std::string_view name = variable.name;
+  name = name.substr(0, name.find_first_of("-."));
+  for (int line = variable.line; line < frame.line; ++line) {
+    const std::string& text = lines->Line(frame.file, line);
+    if (line == variable.line && !AnyWord(text, name, [](size_t) { return true; })) return true;
+    if (EndsDeclaration(text, name)) return true;
+    name = {};
+  }
+  return false;
+}
+
 bool IsUnsettled(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines) {
   // A call may take several lines. The debug information names one of them.
   constexpr int kBefore = 2;
@@ -131,6 +150,12 @@ std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariabl
              ? static_cast<uint64_t>(static_cast<int64_t>(bits) >> (64 - variable.bit_size))
              : bits >> (64 - variable.bit_size);
   return bits;
+}
+
+// Whether the compiler kept no value of the variable, or kept it in a register that is not known.
+bool IsLost(const DwarfVariable& variable, const FrameState& frame) {
+  if (variable.type == DwarfVariable::Type::kLost) return true;
+  return variable.of_frame && variable.in_register && !frame.Base(variable);
 }
 
 std::optional<Variable> MakeVariable(const DwarfVariable& variable, uint64_t bits) {
@@ -197,6 +222,16 @@ bool InitializesIn(std::string_view line, std::string_view name) {
   });
 }
 
+bool EndsDeclaration(std::string_view line, std::string_view name) {
+  line = line.substr(0, line.find("//"));
+  if (name.empty()) return line.find(';') != std::string_view::npos;
+  return AnyWord(line, name, [&](size_t at) {
+    const std::string_view after = Trim(line.substr(at + name.size()));
+    return after.find(';') != std::string_view::npos ||
+           (after.starts_with(':') && !after.starts_with("::"));
+  });
+}
+
 bool MayWrite(std::string_view line, std::string_view name, bool fortran) {
   return AnyWord(line, name,
                  [&](size_t at) { return fortran || Trim(line.substr(0, at)).ends_with('&'); });
@@ -233,7 +268,7 @@ std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessImage& image,
         const std::optional<uint64_t> bits = ReadBits(image.memory(), variable, state);
         if (bits) {
           readings.push_back({found.size() - 1, &variable, state, *bits});
-        } else if (variable.asked) {
+        } else if (variable.asked && IsLost(variable, state)) {
           found.back().variables.push_back(
               {.name = variable.name, .kind = Variable::Kind::kLost, .if_named = true});
         }
@@ -244,6 +279,7 @@ std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessImage& image,
     const DwarfVariable& variable = *reading.variable;
     if (ReadBits(image.memory(), variable, reading.state) != reading.bits) continue;
     VariablesOfFrame& of_frame = found[reading.frame];
+    if (!IsDeclaredBefore(variable, of_frame.frame, &lines)) continue;
     std::optional<Variable> value = MakeVariable(variable, reading.bits);
     if (!value) continue;
     value->outlives = variable.base == DwarfVariable::kModule;

@@ -21,6 +21,11 @@ namespace rollcall {
 // Whether the text of a line gives the variable a value where the line declares it: "int n = 3;".
 bool InitializesIn(std::string_view line, std::string_view name);
 
+// Whether a statement of C or C++ ends after the name in the text of a line, which declares a
+// variable; or, without a name, anywhere in the text. A loop gives a variable the elements of a
+// range: "for (int n : all)".
+bool EndsDeclaration(std::string_view line, std::string_view name);
+
 // Whether the text of a line passes the variable to a function that may write it: "f(&n)"; or, in
 // Fortran, "call f(n)".
 bool MayWrite(std::string_view line, std::string_view name, bool fortran);

@@ -19,6 +19,19 @@ TEST(NativeVariables, KnowWhereADeclarationGivesAValue) {
   }
 }
 
+TEST(NativeVariables, KnowWhereADeclarationEnds) {
+  for (const char* line : {"int n;", "int n = 3, m;", "for (int i = 0, n = 5; i < n; ++i) {",
+                           "for (const int n : all) {"}) {
+    EXPECT_TRUE(EndsDeclaration(line, "n")) << line;
+  }
+  for (const char* line : {"bool n =", "bool n = Exchange(", "m = 1; bool n =",
+                           "bool n =  // after the call; before the next", "int n = scope::Get("}) {
+    EXPECT_FALSE(EndsDeclaration(line, "n")) << line;
+  }
+  EXPECT_TRUE(EndsDeclaration("    Exchange(step);", ""));
+  EXPECT_FALSE(EndsDeclaration("    Exchange(step,", ""));
+}
+
 TEST(NativeVariables, KnowWhatACallMayWrite) {
   EXPECT_TRUE(MayWrite("  MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, comm);", "n", false));
   EXPECT_TRUE(MayWrite("  Solve(& n);", "n", false));
