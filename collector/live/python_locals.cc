@@ -20,6 +20,10 @@ constexpr uint64_t kMaxScannedBytes = 1 << 18;  // instructions of a module
 // Limit for nesting: a generator may iterate over a generator, and so on.
 constexpr int kMaxGenerators = 3;
 
+// Limits for what is asked for.
+constexpr int kMaxAsked = 32;     // of one frame
+constexpr int kMaxPathNames = 8;  // "self.options.level" has 3
+
 constexpr uint32_t kMaxFrameHeadBytes = 512;
 constexpr uint32_t kMaxCodeHeadBytes = 1024;
 
@@ -124,10 +128,12 @@ class LocalsReader {
     if (!code->optimized && frame.locals == frame.globals) {
       TakeGlobals(frame, &locals, &digest);
     }
-    TakeAsked(frame, *code, &locals);
     // A partial list of variables must not be taken for a complete list.
     if (Late()) return {};
     if (code->slots <= kMaxPythonSlots) locals.digest = std::max<uint64_t>(digest.value(), 1);
+    const size_t own = locals.variables.size();
+    TakeAsked(frame, *code, &locals);
+    if (Late()) locals.variables.resize(own);
     return locals;
   }
 
@@ -314,8 +320,10 @@ class LocalsReader {
   void TakeAsked(const SlotFrame& frame, const SlotCode& code, PythonLocals* locals) {
     if (asked_.empty()) return;
     const std::unordered_map<std::string, uint64_t> names = NamesOf(frame.code);
+    int taken = 0;
     for (const std::string& path : asked_) {
-      if (Late()) return;
+      if (Late() || taken == kMaxAsked) return;
+      if (std::ranges::count(path, '.') >= kMaxPathNames) continue;
       if (std::ranges::find(locals->variables, path, &Variable::name) != locals->variables.end()) {
         continue;
       }
@@ -323,15 +331,17 @@ class LocalsReader {
       const std::string root(TakeUntil('.', &rest));
       bool global = false;
       uint64_t address = RootOf(frame, code, names, root, &global);
+      if (address != 0) ++taken;
       bool computed = false;
       while (!rest.empty() && address != 0 && !computed) {
+        if (Late()) return;
         const auto name = names.find(std::string(TakeUntil('.', &rest)));
         const PythonObject* object = Find(address);
         if (name == names.end() || object == nullptr) {
           address = 0;
           break;
         }
-        const auto attribute = objects_.FindAttribute(address, *object, name->second);
+        const auto attribute = objects_.FindAttribute(address, *object, name->second, deadline_);
         address = attribute.value;
         computed = attribute.computed;
       }
@@ -355,9 +365,14 @@ class LocalsReader {
                   const std::unordered_map<std::string, uint64_t>& names, const std::string& root,
                   bool* global) {
     const size_t count = std::min(code.names.size(), frame.slots.size());
+    bool local = false;
     for (size_t i = 0; i < count; ++i) {
-      if (NameText(code.names[i]) == root) return VariableAt(frame, code, i);
+      if (NameText(code.names[i]) != root) continue;
+      // Before 3.11, an argument that a closure captures has two slots; the first one is empty.
+      if ((frame.slots[i] & ~python::kFrameCodeTag) != 0) return VariableAt(frame, code, i);
+      local = true;
     }
+    if (local) return 0;
     const auto name = names.find(root);
     uint64_t found = 0;
     // A class body, or code for exec(), may have the name among its own.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the variables of a Python frame, as far as they distinguish the iterations of a loop.
 //
-// Only values of ints leave the process those of floats, bools and None, and the lengths of
-// containers. Strings and all other values may be secrets: they are read only to compute
-// a hash.
+// Only the values of ints, floats, bools and None, and the lengths of containers, leave the
+// process. Strings and all other values may be secrets: they are read only to compute a hash.
 #ifndef ROLLCALL_COLLECTOR_LIVE_PYTHON_LOCALS_H_
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_LOCALS_H_
 

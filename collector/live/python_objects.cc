@@ -241,8 +241,9 @@ uint64_t PythonObjects::FindInObject(uint64_t address, uint64_t type, uint64_t n
   return is_inline ? FindInValues(keys, values, name) : 0;
 }
 
-PythonObjects::Attribute PythonObjects::FindAttribute(uint64_t address, const PythonObject& object,
-                                                      uint64_t name) {
+PythonObjects::Attribute PythonObjects::FindAttribute(
+    uint64_t address, const PythonObject& object, uint64_t name,
+    std::chrono::steady_clock::time_point deadline) {
   constexpr uint64_t kMaxBases = 64;
   std::vector<uint64_t> bases;
   if (layout_.type_mro == python::kNone || !TypeOf(object).sound ||
@@ -250,10 +251,16 @@ PythonObjects::Attribute PythonObjects::FindAttribute(uint64_t address, const Py
     return {};
   }
   for (const uint64_t base : bases) {
+    if (std::chrono::steady_clock::now() >= deadline) return {};
     const uint64_t value = FindInDict(Word(base + layout_.type_dict), name);
     PythonObject found;
     if (value == 0 || !ReadObject(value, &found)) continue;
-    if (Word(found.type + layout_.type_set) != 0) return {.computed = true};
+    if (Word(found.type + layout_.type_set) != 0) {
+      // A slot of the object (__slots__) is stored, not computed.
+      std::array<char, 32> type{};
+      memory_.Read(Word(found.type + layout_.type_name), type.data(), type.size() - 1);
+      return {.computed = std::string_view(type.data()) != "member_descriptor"};
+    }
     break;
   }
   return {.value = FindInObject(address, object.type, name)};

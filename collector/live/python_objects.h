@@ -8,6 +8,7 @@
 #define ROLLCALL_COLLECTOR_LIVE_PYTHON_OBJECTS_H_
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,7 +85,8 @@ class PythonObjects {
     bool computed = false;  // a function of its class computes it
     uint64_t value = 0;     // address; 0: there is none, or it is not known
   };
-  Attribute FindAttribute(uint64_t address, const PythonObject& object, uint64_t name);
+  Attribute FindAttribute(uint64_t address, const PythonObject& object, uint64_t name,
+                          std::chrono::steady_clock::time_point deadline);
 
   // Returns a reference owned by this object.
   const PythonType& TypeOf(const PythonObject& object);
