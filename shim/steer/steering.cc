@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -199,7 +200,9 @@ bool Hold(const Library& library, const Done& done) {
 // other group of an intercommunicator; -1 if there is none.
 int64_t WorldRank(const Library& library, Word comm, int32_t peer) {
   if (peer < 0) return -1;
-  if (library.Handle(comm) == g_run.world) return peer;
+  if (library.Handle(comm) == g_run.world) {
+    return static_cast<uint32_t>(peer) < g_run.size ? peer : -1;
+  }
   const Queries& query = library.query;
   int inter = 0;
   uint64_t group = 0;
@@ -226,25 +229,50 @@ bool AllAreHere(const Library& library) {
   return state->here.load() == State::kAllHere;
 }
 
-// Whether MPI rejects the call on this rank alone, whatever the others pass.
-bool IsRejected(const Library& library, const Arguments& a, int size) {
-  const auto is_null = [&library](bool given, Word type) {
-    return given && library.Handle(type) == library.abi.datatype_null;
-  };
-  return a.send_count < 0 || a.recv_count < 0 || is_null(a.has_send_type, a.send_type) ||
-         is_null(a.has_recv_type, a.recv_type) ||
-         (a.has_peer && (a.root_or_peer < 0 || a.root_or_peer >= size));
+// Whether all members of the intracommunicator are ranks of the run, which are steered. The answer
+// is the same on all of them.
+bool HasOnlySteered(const Library& library, Word comm, int size) {
+  if (library.Handle(comm) == g_run.world) return true;
+  if (static_cast<uint32_t>(size) > g_run.size) return false;
+  const Queries& query = library.query;
+  uint64_t group = 0;
+  uint64_t all = 0;
+  if (query.Comm_group(comm, &group) != 0) return false;
+  if (query.Comm_group(g_run.world, &all) != 0) {
+    query.Group_free(&group);
+    return false;
+  }
+  constexpr int kAtOnce = 256;
+  int members[kAtOnce];
+  int ranks[kAtOnce];
+  bool only = true;
+  for (int begin = 0; begin < size && only; begin += kAtOnce) {
+    const int count = std::min(kAtOnce, size - begin);
+    for (int i = 0; i < count; ++i) members[i] = begin + i;
+    only = query.Group_translate_ranks(library.Load(&group), count, members, library.Load(&all),
+                                       ranks) == 0 &&
+           std::all_of(ranks, ranks + count, [](int rank) { return rank >= 0; });
+  }
+  query.Group_free(&group);
+  query.Group_free(&all);
+  return only;
 }
 
+// Depends only on what all members pass alike: the communicator and the root. MPI rejects a call
+// with a wrong root on every member. Which other arguments MPI ignores or rejects differs between
+// members, and a barrier that some members lack would make the program hang.
 void BeginWithBarrier(const Library& library, const Arguments& arguments) {
   const Word comm = arguments.comm;
   if (library.Handle(comm) == library.abi.comm_null || !AllAreHere(library)) return;
   int inter = 1;
   int size = 0;
   if (library.query.Comm_test_inter(comm, &inter) != 0 || inter != 0 ||
-      library.query.Comm_size(comm, &size) != 0 || IsRejected(library, arguments, size)) {
+      library.query.Comm_size(comm, &size) != 0) {
     return;
   }
+  const int32_t root = arguments.root_or_peer;
+  if (arguments.has_peer && (root < 0 || root >= size)) return;
+  if (!HasOnlySteered(library, comm, size)) return;
   g_run.state->barriers.fetch_add(1);
   g_run.mpi.Barrier(comm);
 }

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one program of tests/schedules/rules, which checks a rule of MPI itself, along the plan of its header comment.
 
-    schedules-rule: ranks=N follows=yes|no
+    schedules-rule: ranks=N follows=yes|no [mpi=NAME]
     plan: LINE
 
-The program must end well. `follows` says whether the plan can come about; if not, rollcall must say so.
+The program must end well. `follows` says whether the plan can come about; if not, rollcall must say so. `mpi`: the only
+library that runs the program (tests/schedules.cmake).
 """
 
 import argparse
