@@ -34,7 +34,8 @@ int CheckOnce(const CheckOptions& options, const Policy& policy) {
   const std::optional<CheckResult> result = CheckRun(options, policy).Run();
   if (!result) return kUsage;
   const bool written = WriteOutputs(options, result->verdict, result->judgement);
-  if (!options.watch.plan.empty() && !result->not_explored.empty()) {
+  // A verdict has a note of it.
+  if (result->code == kNothingFound && !result->not_explored.empty()) {
     PrintLine("the plan was not followed: " + result->not_explored);
   }
   PrintLine(result->last_line);

@@ -64,7 +64,11 @@ std::optional<CheckResult> CheckRun::Run(const std::function<void()>& on_start) 
              job_.RequestEnd(report, "it hangs");
            },
        .on_withdrawal = [this](const service::Withdrawal& withdrawal) { Withdraw(withdrawal); },
-       .on_time_up = [this] { unrecorded_->Look(); },
+       .on_time_up =
+           [this] {
+             SeeHolds();
+             unrecorded_->Look();
+           },
        .evidence = bundle_.ForMonitor()});
   bool no_room = false;
   const auto begin = std::chrono::steady_clock::now();
@@ -103,8 +107,13 @@ void CheckRun::See(const Trace& trace, const Report& report) {
 // The newest diagnosis found the same as before, at a later time. It is the diagnosis that ends
 // the job.
 void CheckRun::SeeDue(const Report& report) {
+  SeeHolds();
   const std::lock_guard lock(mutex_);
   if (seen_) seen_->report.no_progress_ns = report.no_progress_ns;
+}
+
+void CheckRun::SeeHolds() {
+  const std::lock_guard lock(mutex_);
   held_ = job_.steered() != nullptr && job_.steered()->Holds();
 }
 
@@ -183,9 +192,9 @@ CheckResult CheckRun::Conclude(const WatchedJob::End& end, JobOutcome outcome) {
   std::vector<std::string> unused;
   result.judgement.rulings = Judge(result.verdict.report, policy_, &unused);
   result.judgement.job = std::move(outcome);
-  const bool fails = result.judgement.Fails();
   result.code = Summary(result.judgement, end, ranks_seen ? "" : unrecorded, &result.last_line);
-  if (job_.steered() != nullptr) NoteSteering(&result);
+  if (job_.steered() != nullptr) NoteSteering(end, &result);
+  const bool fails = result.judgement.Fails();
   const bool shows = !shows_ || shows_(result);
   // A report from while the job ran already has its bundle.
   if (result.verdict.of_the_end && fails) bundle_.Write(result.verdict.report, final.evidence);
@@ -203,16 +212,54 @@ CheckResult CheckRun::Conclude(const WatchedJob::End& end, JobOutcome outcome) {
   return result;
 }
 
+// Why the steering may be the reason for what was found; empty: it is not.
+std::string CheckRun::ReasonInSteering(const WatchedJob::End& end,
+                                       const CheckResult& result) const {
+  const SteeredRun& steered = *job_.steered();
+  const Report& report = result.verdict.report;
+  const bool hangs = report.status == Report::Status::kHung ||
+                     std::ranges::any_of(report.findings, &Finding::hangs);
+  if (hangs && held_) return "ranks stood still while the steering made a call wait";
+  if (hangs && steered.BarriersMayHang()) return steered.NotExplored();
+  bool only_slow = end.timed_out && !hangs;
+  bool only_died = end.asked_to_stop == 0;
+  for (size_t i = 0; i < report.findings.size(); ++i) {
+    if (result.judgement.rulings[i].weight != Ruling::Weight::kFails) continue;
+    only_slow = only_slow && report.findings[i].kind == VerdictKind::kTimedOut;
+    only_died = only_died && report.findings[i].kind == VerdictKind::kRankDied;
+  }
+  if (only_slow && steered.Steers()) return "its time was up";
+  // A program may end itself because a call took too long.
+  return only_died && steered.GaveUp() ? steered.NotExplored() : "";
+}
+
 // What a reader of the verdict must know about the steering.
-void CheckRun::NoteSteering(CheckResult* result) {
+void CheckRun::NoteSteering(const WatchedJob::End& end, CheckResult* result) {
   result->not_explored = job_.steered()->NotExplored();
-  result->held = held_ && result->verdict.report.status == Report::Status::kHung;
-  if (result->held) result->not_explored = "ranks stood still while a message was held back";
   if (result->code == kNothingFound) return;
+  Report& report = result->verdict.report;
+  if (std::string reason = ReasonInSteering(end, *result); !reason.empty()) {
+    result->not_explored = std::move(reason);
+    report.findings.clear();
+    report.status = Report::Status::kStopped;
+    result->judgement.rulings.clear();
+    result->code = kNothingFound;
+    result->last_line = "check passed: the schedule was not explored";
+    bundle_.Discard();
+    return;
+  }
+  if (!job_.steered()->Steers()) {
+    result->not_explored = "not steered: this came about by itself";
+    report.notes.push_back(result->not_explored);
+    return;
+  }
   const std::string title = TitleOf(options_.watch.plan);
-  result->verdict.report.notes.push_back(
-      fmt::format("this run was steered: {}; `rollcall check --replay {}` steers so again",
-                  title.empty() ? "by a plan" : title, job_.steered()->path()));
+  report.notes.push_back(fmt::format(
+      "this run was steered: {}; `rollcall check --replay {}` steers the same way again",
+      title.empty() ? "by a plan" : title, job_.steered()->path()));
+  if (!result->not_explored.empty()) {
+    report.notes.push_back("the plan was not followed: " + result->not_explored);
+  }
 }
 
 // Returns the exit code, and the last line, which explains it. `no_ranks`: a message that no rank

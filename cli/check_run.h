@@ -50,10 +50,10 @@ struct CheckResult {
   int code = 0;              // ExitCode
   std::string last_line;     // why
   bool interrupted = false;  // this process was asked to stop
-  // Of a steered run: why it did not follow its plan; empty: it did.
+  // Of a steered run: why it did not follow its plan; empty: it did. If the steering may be the
+  // reason for what was found, nothing was found.
   std::string not_explored;
-  bool held = false;  // a message was held back when a hang was acted on: there may be no hang
-  std::string plan;   // its file, if the run directory is kept; empty: it is not
+  std::string plan;  // its file, if the run directory is kept; empty: it is not
 };
 
 // Writes the verdict to stderr, which keeps it apart from the job's output.
@@ -81,13 +81,15 @@ class CheckRun {
   int64_t TimeLimitNs() const;
   void See(const Trace& trace, const Report& report);
   void SeeDue(const Report& report);
+  void SeeHolds();
   UnrecordedJob::Options Unrecorded();
   void Withdraw(const service::Withdrawal& withdrawal);
   DiagnoseOptions OfTheEnd(const WatchedJob::End& end) const;
   CheckVerdict Judged(service::Monitor::Final* final, const WatchedJob::End& end);
   size_t Failing(const Report& report) const;
   CheckResult Conclude(const WatchedJob::End& end, JobOutcome outcome);
-  void NoteSteering(CheckResult* result);
+  std::string ReasonInSteering(const WatchedJob::End& end, const CheckResult& result) const;
+  void NoteSteering(const WatchedJob::End& end, CheckResult* result);
   int Summary(const Judgement& judgement, const WatchedJob::End& end, const std::string& no_ranks,
               std::string* line) const;
 
@@ -97,7 +99,7 @@ class CheckRun {
   std::mutex mutex_;
   std::optional<CheckVerdict> seen_;
   std::optional<CheckVerdict> stacks_;  // of ranks that do not record
-  bool held_ = false;                   // a message was held back when the hang was acted on
+  bool held_ = false;                   // the steering made a call wait when the job was judged
   BundleOutput bundle_;
   WatchedJob job_;  // its callbacks use those above
   std::optional<UnrecordedJob> unrecorded_;

@@ -36,11 +36,13 @@ constexpr uint32_t kLeastBoundMs = 1000;
 constexpr uint32_t kMostBoundMs = 10'000;
 
 // The standard input of a steered run: the first run has read the one of this process. A file is
-// read again; anything else is empty.
-UniqueFd StandardInputAgain() {
+// read again from where the first run began, `offset`; anything else is empty.
+UniqueFd StandardInputAgain(off_t offset) {
   struct stat info;
   const bool is_file = fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode);
-  return UniqueFd(open(is_file ? "/proc/self/fd/0" : "/dev/null", O_RDONLY | O_CLOEXEC));
+  UniqueFd input(open(is_file ? "/proc/self/fd/0" : "/dev/null", O_RDONLY | O_CLOEXEC));
+  if (is_file) lseek(input.get(), offset, SEEK_SET);
+  return input;
 }
 
 // What the findings that count are, whichever ranks and times they have.
@@ -71,13 +73,17 @@ class Exploration {
   int Main(uint64_t count, uint64_t seed) {
     std::optional<CheckResult> first = RunFirst();
     if (!first) return kUsage;
-    if (first->code == kNothingFound) Explore(*first, count, seed);
+    if (first->code == kNothingFound && first->interrupted) {
+      Stop(kJobFailed, "interrupted");
+    } else if (first->code == kNothingFound) {
+      Explore(*first, count, seed);
+    }
     CheckResult& told = worst_ ? *worst_ : *first;
     told.judgement.schedules = rows_;
     const bool written = WriteOutputs(options_, told.verdict, told.judgement);
-    PrintLine(rows_.empty() && !interrupted_ ? first->last_line : LastLine());
+    PrintLine(rows_.empty() && stopped_.empty() ? first->last_line : LastLine());
     if (!written) return kUsage;
-    return interrupted_ && !worst_ ? kJobFailed : told.code;
+    return worst_ || stopped_.empty() ? told.code : stop_code_;
   }
 
  private:
@@ -103,28 +109,37 @@ class Exploration {
     }
   }
 
+  // No further run follows. `code`: the exit code, unless a steered run has found something.
+  void Stop(int code, std::string why) {
+    stop_code_ = code;
+    stopped_ = std::move(why);
+  }
+
   // False if no further run is to follow.
   bool RunSteered(const Schedule& schedule, const std::string& plan, size_t count) {
     OutputSums output(-1);
-    const UniqueFd input = StandardInputAgain();
+    const UniqueFd input = StandardInputAgain(input_offset_);
     CheckOptions options = options_;
     options.watch.standard_output = output.for_job();
     options.watch.standard_input = input.get();
     options.watch.plan = plan;
     options.watch.directory.clear();
     options.watch.keep = false;
-    if (worst_) options.bundle.path.clear();
+    if (worst_ && worst_->code == kFindings) options.bundle.path.clear();
     // A verdict is shown in full once.
     const auto shows = [this](const CheckResult& result) {
-      if (result.code == kNothingFound || result.held) return false;
+      if (result.code == kNothingFound) return false;
       return shown_.insert(fmt::format("{} {}", result.code, KeyOf(result))).second;
     };
     std::optional<CheckResult> result =
         CheckRun(std::move(options), policy_, shows).Run([&output] { output.JobStarted(); });
-    if (!result) return false;
+    if (!result) {
+      Stop(kUsage, "a run could not be started");
+      return false;
+    }
     const bool same = output.Finish() == first_output_;
     if (result->interrupted) {
-      interrupted_ = true;
+      Stop(kJobFailed, "interrupted");
       return false;
     }
     rows_.push_back(RowOf(schedule, *result, same));
@@ -145,7 +160,7 @@ class Exploration {
     ScheduleOutcome row{.title = schedule.title, .why = "", .plan = result.plan};
     row.seconds = result.judgement.job->seconds;
     const Finding* finding = FirstFailing(result);
-    if (result.code == kNothingFound || result.held) {
+    if (result.code == kNothingFound) {
       row.result = same ? RunResult::kSameOutput : RunResult::kOtherOutput;
       if (!result.not_explored.empty()) row.result = RunResult::kNotExplored;
       row.why = result.not_explored;
@@ -156,6 +171,8 @@ class Exploration {
       row.result = result.code == kUsage ? RunResult::kNotExplored : RunResult::kFailed;
       row.why = result.last_line;
     }
+    const bool adds = IsBad(row.result) && !result.not_explored.empty();
+    if (adds) row.why += "; " + result.not_explored;
     return row;
   }
 
@@ -168,9 +185,10 @@ class Exploration {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[i],
                           ScheduleResultName(static_cast<RunResult>(i)));
     }
-    return fmt::format("check {}: of {}: {}{}", worst_ || interrupted_ ? "failed" : "passed",
-                       CountText(rows_.size(), "schedule"), text,
-                       interrupted_ ? "; then interrupted" : "");
+    text = rows_.empty() ? "no schedule was explored"
+                         : fmt::format("of {}: {}", CountText(rows_.size(), "schedule"), text);
+    if (!stopped_.empty()) text += "; then " + stopped_;
+    return fmt::format("check {}: {}", worst_ || !stopped_.empty() ? "failed" : "passed", text);
   }
 
   CheckOptions options_;
@@ -179,7 +197,9 @@ class Exploration {
   std::set<std::string> shown_;
   std::vector<ScheduleOutcome> rows_;
   std::optional<CheckResult> worst_;  // the first with the smallest exit code that is not 0
-  bool interrupted_ = false;
+  const off_t input_offset_ = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  std::string stopped_;  // why no further run followed; empty: all were made
+  int stop_code_ = kNothingFound;
 };
 
 }  // namespace

@@ -6,14 +6,14 @@
 //   rollcall-steer 1                        the version; always the first line
 //   # any text                              for the reader
 //   host NAME                               only ranks on this host share the state
-//   bound MS                                the longest wait that a line may cause in one call
+//   bound MS                                the longest wait for other ranks in one call
 //   synchronous [RANK]                      MPI_Send and MPI_Isend, of all ranks or of one, become
 //                                           synchronous
 //   barriers                                a blocking collective that may return early begins with
 //                                           a barrier on its communicator
 //   first RANK S:N before R:N [R:N ...]     the N-th message that rank S sends to RANK is received
 //                                           before the others are sent
-//   delay RANK CALLS N MS                   RANK waits before its N-th call of the kind CALLS:
+//   delay RANK CALLS N MS                   RANK waits MS before its N-th call of the kind CALLS:
 //                                           send, receive, wait or collective
 //   slow RANK US                            RANK waits before each call, in all for BOUND at most
 //
@@ -281,8 +281,8 @@ struct State {
   std::atomic<uint32_t> sends;      // made synchronous
   std::atomic<uint32_t> barriers;
   std::atomic<uint32_t> delays;
-  std::atomic<uint32_t> holding;   // calls that wait now because of a line with `first`
-  std::atomic<uint32_t> given_up;  // waits that reached their bound
+  std::atomic<uint32_t> holding;                          // calls that the library makes wait now
+  std::atomic<uint32_t> given_up;                         // waits that reached their bound
   std::array<std::atomic<uint32_t>, kMaxFirst> received;  // the chosen message was
   std::array<std::atomic<uint32_t>, kMaxFirst> held;      // messages that have waited for it
   std::array<std::atomic<uint32_t>, kMaxRanks> pids;      // by rank; 0: not joined

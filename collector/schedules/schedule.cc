@@ -44,12 +44,13 @@ class Finder {
     const bool rejected = std::ranges::any_of(trace_.processes, [](const Process& process) {
       return process.errors_seen != 0 || !process.rejected.empty();
     });
-    if (early_ != 0 && !rejected) {
+    const bool one_world = trace_.worlds.size() == 1;  // the ranks of another are not steered
+    if (early_ != 0 && !rejected && one_world) {
       found_.push_back({.title = "collectives wait for all their members",
                         .lines = "barriers\n",
                         .suspicion = kBarriers});
     }
-    if (trace_.worlds.size() == 1) {
+    if (one_world) {
       for (Schedule& schedule : FindMessageRaces(aligned_, seed)) {
         found_.push_back(std::move(schedule));
       }

@@ -45,11 +45,11 @@ std::string SteeredRun::NotExplored() const {
     return "the command started processes beyond one MPI_COMM_WORLD, which are not steered";
   }
   if (state_->given_up.load() != 0) {
-    return fmt::format("it did not come about within {} ms", plan_.bound_ms);
+    return fmt::format("the order did not come about within {} ms", plan_.bound_ms);
   }
   for (size_t i = 0; i < plan_.first_count; ++i) {
     if (state_->received[i].load() == 0) return "the message was not sent";
-    if (state_->held[i].load() == 0) return "no other message had to wait";
+    if (state_->held[i].load() == 0) return "the other messages were not sent";
   }
   if (plan_.synchronous && state_->sends.load() == 0) return "no standard send was made";
   if (plan_.barriers && state_->barriers.load() == 0) return "no such collective was made";

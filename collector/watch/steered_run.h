@@ -22,9 +22,16 @@ class SteeredRun {
   SteeredRun(const SteeredRun&) = delete;
   SteeredRun& operator=(const SteeredRun&) = delete;
 
-  const std::string& path() const { return path_; }  // of the plan
-  // Whether a call waits now for a message that the plan puts first.
+  const std::string& path() const { return path_; }           // of the plan
+  bool Steers() const { return state_->joined.load() != 0; }  // any rank
+  // Whether the steering library makes a call wait now.
   bool Holds() const { return state_->holding.load() != 0; }
+  // Whether a wait for an order was given up.
+  bool GaveUp() const { return state_->given_up.load() != 0; }
+  // Whether added barriers may wait for processes that are not steered.
+  bool BarriersMayHang() const {
+    return state_->barriers.load() != 0 && state_->strangers.load() != 0;
+  }
   // Why the run did not follow the plan; empty: it did.
   std::string NotExplored() const;
 

@@ -156,6 +156,9 @@ bool Join(const Library& library) {
   const bool spawned =
       g_run.mpi.Comm_get_parent(&parent) == 0 && library.Load(&parent) != library.abi.comm_null;
   if (!spawned && TakeSeat()) return true;
+  // A barrier would wait for ranks that may be of another job.
+  uint32_t open = State::kOpen;
+  g_run.state->here.compare_exchange_strong(open, State::kNotAllHere);
   g_run.state->strangers.fetch_add(1);
   return false;
 }
@@ -172,13 +175,15 @@ template <typename Done>
 bool WaitUntil(const Library& library, uint64_t limit_ns, const Done& done) {
   const ErrnoGuard keeper;
   const uint64_t begin = MonotonicNs();
-  for (;;) {
-    if (done()) return true;
-    if (MonotonicNs() - begin >= limit_ns) return false;
+  bool came = false;
+  g_run.state->holding.fetch_add(1);
+  while (!(came = done()) && MonotonicNs() - begin < limit_ns) {
     Progress(library);
     const timespec step{.tv_sec = 0, .tv_nsec = kStepNs};
     nanosleep(&step, nullptr);
   }
+  g_run.state->holding.fetch_sub(1);
+  return came;
 }
 
 void Sleep(const Library& library, uint64_t ns) {
@@ -188,11 +193,8 @@ void Sleep(const Library& library, uint64_t ns) {
 // Waits because of a line with `first`.
 template <typename Done>
 bool Hold(const Library& library, const Done& done) {
-  State* state = g_run.state;
-  state->holding.fetch_add(1);
   const bool came = WaitUntil(library, g_run.bound_ns, done);
-  if (!came) state->given_up.fetch_add(1);
-  state->holding.fetch_sub(1);
+  if (!came) g_run.state->given_up.fetch_add(1);
   return came;
 }
 

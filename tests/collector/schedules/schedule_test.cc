@@ -132,6 +132,14 @@ TEST(FindSchedules, AddsNoBarriersWhereMpiRejectedCalls) {
               IsEmpty());
 }
 
+TEST(FindSchedules, AddsNoBarriersBesideAnotherWorld) {
+  Trace trace = ParseTextTrace("ranks 2\n0-1: Bcast 1xMPI_INT root=0 @ main:10\n").trace;
+  trace.worlds.emplace_back();
+  for (const Schedule& schedule : FindSchedules(trace, {.job_ended = true}, 10, 1)) {
+    EXPECT_NE(schedule.lines, "barriers\n");
+  }
+}
+
 TEST(FindSchedules, DoesNotCountMessagesOfLostRecords) {
   EXPECT_THAT(LinesOf("ranks 3\n"
                       "1-2: keeps 1\n"

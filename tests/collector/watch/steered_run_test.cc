@@ -53,11 +53,11 @@ TEST_F(Steered, SaysWhatDidNotComeAbout) {
   JoinAll(3);
   EXPECT_EQ(run_->NotExplored(), "the message was not sent");
   state_->received[0] = 1;
-  EXPECT_EQ(run_->NotExplored(), "no other message had to wait");
+  EXPECT_EQ(run_->NotExplored(), "the other messages were not sent");
   state_->held[0] = 1;
   EXPECT_EQ(run_->NotExplored(), "");
   state_->given_up = 1;
-  EXPECT_EQ(run_->NotExplored(), "it did not come about within 70 ms");
+  EXPECT_EQ(run_->NotExplored(), "the order did not come about within 70 ms");
 }
 
 TEST_F(Steered, SaysThatNothingWasSteered) {
@@ -72,7 +72,18 @@ TEST_F(Steered, SaysThatNothingWasSteered) {
   EXPECT_EQ(run_->NotExplored(), "");
 }
 
-TEST_F(Steered, KnowsThatAMessageIsHeld) {
+TEST_F(Steered, DoubtsBarriersBesideOtherProcesses) {
+  Create("barriers\n");
+  JoinAll(2);
+  state_->strangers = 1;
+  EXPECT_FALSE(run_->BarriersMayHang());
+  state_->barriers = 1;
+  EXPECT_TRUE(run_->BarriersMayHang());
+  state_->strangers = 0;
+  EXPECT_FALSE(run_->BarriersMayHang());
+}
+
+TEST_F(Steered, KnowsThatACallIsHeld) {
   Create("first 0 1:1 before 2:1\n");
   EXPECT_FALSE(run_->Holds());
   state_->holding = 1;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict of a hang says that the plan was not followed.
+//
+// schedules-rule: ranks=2 follows=no code=1 options=--kill-after=1,--stall-after=2
+// plan: delay 0 wait 5 10
+// says: the plan was not followed: the call was not made
+// says: steers the same way again
+#include "tests/schedules/rules/rule.h"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int value = WorldRank();
+  if (value == 0) {
+    MPI_Recv(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
