@@ -75,6 +75,18 @@ std::string Prepended(const std::string& list, const std::string& library) {
   return IsPreloaded(list, library) ? list : library + ":" + list;
 }
 
+// The list without `library`.
+std::string Without(const std::string& list, const std::string& library) {
+  std::string kept;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find_first_of(": ", begin), list.size());
+    const std::string entry = list.substr(begin, end - begin);
+    if (!entry.empty() && entry != library) kept += (kept.empty() ? "" : ":") + entry;
+    begin = end + 1;
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::string OwnPath() {
@@ -130,8 +142,8 @@ std::map<std::string, std::string> JobEnvironment(std::map<std::string, std::str
   const std::string library = PreloadLibrary();
   if (!settings.steer.empty()) {
     current[env::kSteer] = settings.steer;
-    // Behind librollcall.so, which is put in front below.
-    current[kPreload] = Prepended(current[kPreload], SteeringLibrary());
+    // Behind librollcall.so, which is put in front below, even if the user preloads it already.
+    current[kPreload] = Prepended(Without(current[kPreload], library), SteeringLibrary());
   }
   if (library.empty()) {
     notes->push_back("librollcall.so is not where this program expects it; nothing is recorded");
