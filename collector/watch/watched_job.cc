@@ -90,7 +90,10 @@ WatchedJob::WatchedJob(WatchSettings settings)
       kernel_reports_ends_(FindEndReports() == EndReports::kToPidfds),
       file_limit_(RaiseFileLimit()) {}
 
-WatchedJob::~WatchedJob() { TearDown(false); }
+WatchedJob::~WatchedJob() {
+  TearDown(false);
+  SetFileLimit(file_limit_);  // the next job of this process gets the user's limit, too
+}
 
 Result<RunDirectory> WatchedJob::MakeDirectory() const {
   if (settings_.directory.empty()) {
