@@ -129,7 +129,7 @@ Case FindingCase(const Trace& trace, const Finding& finding, const Ruling& rulin
   return result;
 }
 
-// The findings of a hang have cases of their own.
+// The findings of one hang have cases of their own as well: of several, only one is told in full.
 Case ScheduleCase(const ScheduleOutcome& schedule) {
   Case result;
   result.name = schedule.title;
@@ -147,8 +147,15 @@ Case ScheduleCase(const ScheduleOutcome& schedule) {
       result.result = Case::Result::kSkipped;
       result.body = fmt::format("<skipped>{}</skipped>", text);
       break;
-    default:
+    case ScheduleOutcome::Result::kHang:
+    case ScheduleOutcome::Result::kFindings:
+      result.result = Case::Result::kFailed;
+      result.body = fmt::format(R"(<failure type="schedule" message="{0}">{0}</failure>)", text);
+      break;
+    case ScheduleOutcome::Result::kSameOutput:
+    case ScheduleOutcome::Result::kOtherOutput:
       result.body = fmt::format("<system-out>{}</system-out>", text);
+      break;
   }
   return result;
 }

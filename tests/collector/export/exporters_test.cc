@@ -237,12 +237,14 @@ TEST(ExportJunit, HasACaseForEachSchedule) {
   EXPECT_THAT(before, Not(HasSubstr("rollcall.schedules")));
   checked.judgement()->schedules = OneOfEachResult();
   const std::string text = checked.Export("junit");
-  EXPECT_THAT(text, HasSubstr(R"(tests="8" failures="1" errors="1")"));
+  EXPECT_THAT(text, HasSubstr(R"(tests="8" failures="3" errors="1")"));
   EXPECT_THAT(text, HasSubstr(R"(skipped="1")"));
   EXPECT_THAT(
       text, HasSubstr(R"(classname="rollcall.schedules" name="rank &lt;1&gt; first" time="0.500">)"
                       "<skipped>not explored: because</skipped>"));
   EXPECT_THAT(text, HasSubstr(R"(<error type="job-failed" message="failed: because">)"));
+  EXPECT_THAT(text, HasSubstr(R"(<failure type="schedule" message="hang: because">)"));
+  EXPECT_THAT(text, HasSubstr(R"(<failure type="schedule" message="findings: because">)"));
 }
 
 TEST(ExportJson, HasARowForEachSchedule) {
