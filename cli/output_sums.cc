@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <optional>
 
 #include "collector/base/print_line.h"
 #include "proto/mix.h"
@@ -53,19 +56,26 @@ LineSums OutputSums::Finish() {
   return sums_;
 }
 
-// Reads until the end of the output, or until the job is over and the pipe is empty.
+// Reads until the end of the output, or what was in the pipe when the job was over: a process that
+// outlives the job may write forever.
 void OutputSums::Read() {
   char buffer[1 << 16];
-  for (;;) {
+  std::optional<size_t> left;  // bytes to read; empty: the job is not over
+  while (left != 0) {
     pollfd entries[] = {{read_end_.get(), POLLIN, 0}, {over_.get(), POLLIN, 0}};
     if (poll(entries, 2, -1) < 0 && errno != EINTR) break;
-    if (entries[0].revents == 0) {
-      if (entries[1].revents != 0) break;
+    if (!left && entries[1].revents != 0) {
+      int in_pipe = 0;
+      ioctl(read_end_.get(), FIONREAD, &in_pipe);
+      left = static_cast<size_t>(in_pipe);
       continue;
     }
-    const ssize_t got = read(read_end_.get(), buffer, sizeof(buffer));
+    if (entries[0].revents == 0) continue;
+    const size_t most = std::min(left.value_or(sizeof(buffer)), sizeof(buffer));
+    const ssize_t got = read(read_end_.get(), buffer, most);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
+    if (left) *left -= static_cast<size_t>(got);
     const std::string_view text(buffer, static_cast<size_t>(got));
     Take(text);
     // The job learns that nobody reads its output any more, as it would without the pipe.
