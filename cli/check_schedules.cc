@@ -100,7 +100,11 @@ class Exploration {
   void Explore(const CheckResult& first, uint64_t count, uint64_t seed) {
     const std::vector<Schedule> schedules =
         FindSchedules(first.verdict.trace, first.verdict.diagnose, count, seed);
-    if (schedules.empty()) PrintLine("no schedule can be explored: no rank made a call");
+    if (schedules.empty()) {
+      PrintLine(fmt::format(
+          "no schedule can be explored: no rank made a call, or there are more than {} ranks",
+          steer::kMaxRanks));
+    }
     const double bound_ms = kBoundRuns * 1000 * first.judgement.job->seconds;
     const auto bound =
         static_cast<uint32_t>(std::clamp<double>(bound_ms, kLeastBoundMs, kMostBoundMs));

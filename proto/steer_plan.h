@@ -39,10 +39,11 @@ namespace rollcall::steer {
 inline constexpr std::string_view kPlanHeader = "rollcall-steer 1";
 inline constexpr uint32_t kMaxRanks = 4096;
 inline constexpr size_t kMaxFirst = 64;  // lines
-inline constexpr size_t kMaxHeld = 256;  // messages of all those lines
+// Messages of all those lines: one of each sender in one line, and one in each of the others.
+inline constexpr size_t kMaxHeld = kMaxRanks + kMaxFirst;
 inline constexpr size_t kMaxDelays = 64;
 inline constexpr uint32_t kMaxMs = 600'000;
-inline constexpr size_t kMaxPlanBytes = 64 * 1024;
+inline constexpr size_t kMaxPlanBytes = 128 * 1024;
 inline constexpr size_t kMaxHostName = 255;
 
 // The groups of calls that `delay` counts.
@@ -221,6 +222,7 @@ inline const char* ParseLine(std::string_view line, Plan* plan) {
     const std::string_view name = words.Next();
     if (name.empty() || name.size() > kMaxHostName) return "no name of a host";
     for (size_t i = 0; i < name.size(); ++i) plan->host[i] = name[i];
+    plan->host[name.size()] = '\0';
   } else if (what == "bound") {
     if (!words.Number(1, kMaxMs, &plan->bound_ms)) return "no time in milliseconds";
   } else if (what == "synchronous") {

@@ -36,6 +36,7 @@ constexpr int kDifferentCalls = 3;  // the messages come from different calls, o
 constexpr int kManyReceives = 2;    // the receiver has wildcards at more than one place
 // Messages after the first two that are put in order.
 constexpr int kAlternations = 4;
+static_assert(kAlternations < steer::kMaxFirst);
 // The messages of one receiver that are chosen at most, so that the time stays linear in the
 // records.
 constexpr size_t kMostChosen = 256;
@@ -255,7 +256,7 @@ class Races {
       const bool surely_later = later != nullptr && (*later)[chosen.at.process] >= chosen.at.at + 1;
       if (!surely_later) held.try_emplace(from, other);
     }
-    if (!held.empty() && held.size() < steer::kMaxHeld) {
+    if (!held.empty()) {
       Add(p, chosen, held, Alternation(p, chosen, held, all, clocks), points);
     }
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/base/text.h"
 #include "collector/diagnosis/graph/aligned_trace.h"
 #include "collector/schedules/message_races.h"
 #include "proto/mix.h"
@@ -27,6 +28,7 @@ constexpr std::array<uint32_t, 4> kDelaysMs = {5, 20, 80, 300};
 constexpr std::array<uint32_t, 3> kSlowUs = {200, 2000, 20'000};
 
 constexpr std::string_view kTitle = "# ";
+constexpr size_t kMaxTitle = 4096;  // bytes that are shown
 
 class Finder {
  public:
@@ -34,6 +36,10 @@ class Finder {
       : aligned_(aligned), trace_(aligned.trace), random_(Mix64(seed, 1)) {}
 
   std::vector<Schedule> Find(size_t count, uint64_t seed) {
+    const bool too_large = std::ranges::any_of(trace_.processes, [](const Process& process) {
+      return process.rank >= static_cast<int32_t>(steer::kMaxRanks);
+    });
+    if (too_large) return {};
     Count();
     if (sends_ != 0) {
       found_.push_back({.title = "standard sends wait for their receives",
@@ -149,7 +155,7 @@ std::string TitleOf(const std::string& plan) {
   const size_t begin = plan.find("\n" + std::string(kTitle));
   if (begin == std::string::npos) return "";
   const size_t text = begin + 1 + kTitle.size();
-  return plan.substr(text, plan.find('\n', text) - text);
+  return CleanText(std::string_view(plan).substr(text, plan.find('\n', text) - text), kMaxTitle);
 }
 
 }  // namespace rollcall

@@ -23,14 +23,15 @@ struct Schedule {
 
 // The `count` most suspicious schedules of the job of `trace`, most suspicious first. If the
 // records show fewer, ranks and calls that `seed` chooses are slowed down. Fewer than `count` only
-// if no rank made a call. Pure: the same arguments give the same schedules.
+// if no rank made a call, or if the job has more ranks than a plan can name (steer::kMaxRanks).
+// Pure: the same arguments give the same schedules.
 std::vector<Schedule> FindSchedules(const Trace& trace, const DiagnoseOptions& options,
                                     size_t count, uint64_t seed);
 
 // The text of a plan. `host`: of the ranks; `bound_ms`: the longest wait in one call.
 std::string PlanText(const Schedule& schedule, const std::string& host, uint32_t bound_ms);
 
-// The title of the schedule that PlanText() wrote; empty if the text has none.
+// The title of the schedule that PlanText() wrote, fit for a terminal; empty if the text has none.
 std::string TitleOf(const std::string& plan);
 
 }  // namespace rollcall

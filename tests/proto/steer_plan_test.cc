@@ -134,6 +134,21 @@ TEST(SteerPlan, HasLimits) {
   EXPECT_NE(ParseBody(std::string(kMaxPlanBytes, '#') + "\n").error.what, nullptr);
 }
 
+TEST(SteerPlan, HoldsAMessageOfEveryRankAndMore) {
+  std::string lines = "first 0 0:4294967295 before";
+  for (uint32_t rank = 1; rank < kMaxRanks; ++rank)
+    lines += " " + std::to_string(rank) + ":4294967295";
+  lines += "\n";
+  for (size_t i = 1; i < kMaxFirst; ++i)
+    lines += "first 0 4094:4294967295 before 4095:4294967295\n";
+  const Parsed parsed = ParseBody(lines);
+  EXPECT_EQ(parsed.error.what, nullptr) << parsed.error.line << ": " << parsed.error.what;
+}
+
+TEST(SteerPlan, TheLastHostCounts) {
+  EXPECT_STREQ(ParseBody("host node1234\nhost n5\n").plan->host, "n5");
+}
+
 TEST(SteerPlan, CountsBlockingAndNonblockingSendsAlike) {
   EXPECT_TRUE(IsNumberedSend(Operation::kSend));
   EXPECT_TRUE(IsNumberedSend(Operation::kIssend));

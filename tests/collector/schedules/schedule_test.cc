@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -138,6 +139,34 @@ TEST(FindSchedules, AddsNoBarriersBesideAnotherWorld) {
   for (const Schedule& schedule : FindSchedules(trace, {.job_ended = true}, 10, 1)) {
     EXPECT_NE(schedule.lines, "barriers\n");
   }
+}
+
+TEST(FindSchedules, WritesPlansForManySenders) {
+  const auto schedules = SchedulesOf(
+      "ranks 300\n"
+      "1-299: Send 1xMPI_INT peer=0 tag=0 @ main:20\n"
+      "1-299: Send 1xMPI_INT peer=0 tag=0 @ main:20\n"
+      "repeat 598\n"
+      "0: Recv 1xMPI_INT peer=any tag=0 @ main:10\n"
+      "end\n");
+  bool many = false;
+  const auto plan = std::make_unique<steer::Plan>();
+  for (const Schedule& schedule : schedules) {
+    const steer::PlanError error = steer::ParsePlan(PlanText(schedule, "host", 1000), plan.get());
+    EXPECT_EQ(error.what, nullptr) << error.what << ": " << schedule.lines;
+    many |= plan->held_count > 298;
+  }
+  EXPECT_TRUE(many);
+}
+
+TEST(FindSchedules, LeavesJobsWhoseRanksNoPlanCanName) {
+  Trace trace = ParseTextTrace("ranks 2\n0-1: Bcast 1xMPI_INT root=0 @ main:10\n").trace;
+  trace.processes[1].rank = steer::kMaxRanks;
+  EXPECT_THAT(FindSchedules(trace, {.job_ended = true}, 10, 1), IsEmpty());
+}
+
+TEST(TitleOf, CleansTheTextOfTheFile) {
+  EXPECT_THAT(TitleOf("rollcall-steer 1\n# a\x1b[2Jb\nbarriers\n"), Not(HasSubstr("\x1b")));
 }
 
 TEST(FindSchedules, DoesNotCountMessagesOfLostRecords) {
