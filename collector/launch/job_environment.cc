@@ -64,8 +64,9 @@ std::string InstalledLibrary(const std::string& name) {
   const std::string own = OwnPath();
   const std::string directory = own.substr(0, own.rfind('/'));
   for (const char* below : {"/../lib/", "/../" ROLLCALL_LIBDIR "/", "/../lib64/"}) {
+    const std::string path = std::string(directory).append(below).append(name);
     char resolved[PATH_MAX];
-    if (realpath((directory + below + name).c_str(), resolved) != nullptr) return resolved;
+    if (realpath(path.c_str(), resolved) != nullptr) return resolved;
   }
   return "";
 }
