@@ -43,8 +43,11 @@ set_tests_properties(check.pytest_plugin PROPERTIES LABELS unit TIMEOUT 60 SKIP_
 # proto/rollcall.h, compiled in the ways in which programs are.
 rollcall_job_test(check.phase job ../check/phase_test.py --rollcall $<TARGET_FILE:rollcall_cli>
   --shim $<TARGET_FILE:rollcall> --mpicc ${MPICC_openmpi})
-rollcall_job_test(check.variables job ../check/variables_test.py --rollcall $<TARGET_FILE:rollcall_cli>
-  --mpicc ${MPICC_openmpi} --mpicxx mpicxx.openmpi --mpifort mpifort.openmpi)
+foreach(language compiled python)
+  rollcall_job_test(check.variables_${language} job ../check/variables_test.py ${language}
+    --rollcall $<TARGET_FILE:rollcall_cli> --mpicc ${MPICC_openmpi} --mpicxx mpicxx.openmpi
+    --mpifort mpifort.openmpi)
+endforeach()
 
 # Debian's python3-yaml is for the system Python.
 add_test(NAME check.recipes COMMAND /usr/bin/python3 -B ${CHECK_DIR}/recipes_test.py

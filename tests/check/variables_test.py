@@ -90,6 +90,7 @@ class Test:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("language", choices=("compiled", "python"))
     parser.add_argument("--rollcall", required=True)
     parser.add_argument("--mpicc", required=True)
     parser.add_argument("--mpicxx")
@@ -98,14 +99,15 @@ def main():
     directory = jobs.make_directory()
     try:
         test = Test(args, directory)
-        test.build_and_run([(args.mpicc, "OMPI_CC", "gcc", "branch.c", ALWAYS),
-                            (args.mpicc, "OMPI_CC", "clang", "branch.c", ALWAYS),
-                            (args.mpicxx, "OMPI_CXX", "g++", "branch.c", ALWAYS),
-                            (args.mpicxx, "OMPI_CXX", "g++", "members.cc", MEMBERS),
-                            (args.mpicxx, "OMPI_CXX", "clang++", "members.cc", MEMBERS),
-                            (args.mpifort, "OMPI_FC", "gfortran", "branch.f90", FORTRAN),
-                            (args.mpifort, "OMPI_FC", "gfortran", "members.f90", FORTRAN_MEMBERS)])
-        if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode == 0:
+        if args.language == "compiled":
+            test.build_and_run([(args.mpicc, "OMPI_CC", "gcc", "branch.c", ALWAYS),
+                                (args.mpicc, "OMPI_CC", "clang", "branch.c", ALWAYS),
+                                (args.mpicxx, "OMPI_CXX", "g++", "branch.c", ALWAYS),
+                                (args.mpicxx, "OMPI_CXX", "g++", "members.cc", MEMBERS),
+                                (args.mpicxx, "OMPI_CXX", "clang++", "members.cc", MEMBERS),
+                                (args.mpifort, "OMPI_FC", "gfortran", "branch.f90", FORTRAN),
+                                (args.mpifort, "OMPI_FC", "gfortran", "members.f90", FORTRAN_MEMBERS)])
+        elif subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode == 0:
             test.run("Python", ["/usr/bin/python3", os.path.join(HERE, "variables", "branch.py")], PYTHON)
             members = ["/usr/bin/python3", os.path.join(HERE, "variables", "members.py")]
             for function, always in PYTHON_OTHERS.items():
