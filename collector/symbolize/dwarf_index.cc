@@ -38,6 +38,23 @@ bool FollowReference(unsigned reference, Dwarf_Die* die) {
   return true;
 }
 
+// The name of a DIE, or of the one that it is an instance of. In a damaged file, libdw may return a
+// string that has no end: only dwarf_getattrs() checks that all attributes end in their section.
+const char* NameOf(Dwarf_Die* die) {
+  constexpr int kMaxReferences = 4;
+  Dwarf_Die at = *die;
+  for (int i = 0; i < kMaxReferences; ++i) {
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(&at, DW_AT_name, &attribute) != nullptr) {
+      const auto next = [](Dwarf_Attribute*, void*) -> int { return DWARF_CB_OK; };
+      return dwarf_getattrs(&at, next, nullptr, 0) == 1 ? dwarf_formstring(&attribute) : nullptr;
+    }
+    if (!FollowReference(DW_AT_abstract_origin, &at) && !FollowReference(DW_AT_specification, &at))
+      return nullptr;
+  }
+  return nullptr;
+}
+
 // The DIE of which an inlined or a concrete one is an instance; else the DIE itself.
 Dwarf_Die OriginOf(Dwarf_Die die) {
   constexpr int kMaxSteps = 4;  // with link-time optimization, an origin may have an origin
@@ -62,7 +79,7 @@ std::string QualifiedName(Dwarf_Die* die, const char* name, bool with_functions)
   const int count = dwarf_getscopes_die(&declaration, &scopes);
   for (int i = 1; i < count; ++i) {
     const int tag = dwarf_tag(&scopes[i]);
-    const char* scope = dwarf_diename(&scopes[i]);
+    const char* scope = NameOf(&scopes[i]);
     switch (tag) {
       case DW_TAG_namespace:
         if (scope == nullptr) scope = "(anonymous namespace)";
@@ -263,7 +280,7 @@ void DescribeEnumeration(Dwarf_Die* type, DwarfVariable* variable) {
        more = dwarf_siblingof(&child, &child)) {
     Dwarf_Attribute attribute;
     Dwarf_Sword value = 0;
-    const char* name = dwarf_diename(&child);
+    const char* name = NameOf(&child);
     if (dwarf_tag(&child) != DW_TAG_enumerator || name == nullptr ||
         dwarf_formsdata(dwarf_attr(&child, DW_AT_const_value, &attribute), &value) != 0) {
       continue;
@@ -436,7 +453,7 @@ bool FindMemberWithin(Dwarf_Die type, std::string_view name, int depth, int* bud
   for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
     if (--*budget < 0) return false;
     const int tag = dwarf_tag(&child);
-    const char* own = dwarf_diename(&child);
+    const char* own = NameOf(&child);
     if ((tag != DW_TAG_member && tag != DW_TAG_variable) || own == nullptr || name != own) continue;
     // A static member is not in the object.
     const auto place = PlaceInObject(&type, &child);
@@ -451,7 +468,7 @@ bool FindMemberWithin(Dwarf_Die type, std::string_view name, int depth, int* bud
   for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
     if (--*budget < 0) return false;
     const int tag = dwarf_tag(&child);
-    const bool nameless = tag == DW_TAG_member && dwarf_diename(&child) == nullptr;
+    const bool nameless = tag == DW_TAG_member && NameOf(&child) == nullptr;
     if (tag != DW_TAG_inheritance && !nameless) continue;
     const auto place = PlaceInObject(&type, &child);
     Dwarf_Die inside;
@@ -475,17 +492,17 @@ bool FindMember(Dwarf_Die type, std::string_view name, Dwarf_Die* member, uint64
 // Whether a child of the DIE has the name. An enumeration without a scope declares its enumerators
 // next to itself.
 bool DeclaresName(Dwarf_Die* child, std::string_view name) {
-  const char* own = dwarf_diename(child);
+  const char* own = NameOf(child);
   if (own != nullptr && name == own) return true;
   Dwarf_Die inner;
   if (dwarf_tag(child) == DW_TAG_imported_declaration) {
     inner = *child;
-    const char* imported = FollowReference(DW_AT_import, &inner) ? dwarf_diename(&inner) : nullptr;
+    const char* imported = FollowReference(DW_AT_import, &inner) ? NameOf(&inner) : nullptr;
     return imported != nullptr && name == imported;
   }
   if (dwarf_tag(child) != DW_TAG_enumeration_type) return false;
   for (int more = dwarf_child(child, &inner); more == 0; more = dwarf_siblingof(&inner, &inner)) {
-    const char* enumerator = dwarf_diename(&inner);
+    const char* enumerator = NameOf(&inner);
     if (enumerator != nullptr && name == enumerator) return true;
   }
   return false;
@@ -499,7 +516,7 @@ bool MayHaveMember(Dwarf_Die type, std::string_view name, int depth, int* budget
   for (int more = dwarf_child(&type, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
     if (--*budget < 0 || DeclaresName(&child, name)) return true;
     const int tag = dwarf_tag(&child);
-    const bool nameless = tag == DW_TAG_member && dwarf_diename(&child) == nullptr;
+    const bool nameless = tag == DW_TAG_member && NameOf(&child) == nullptr;
     Dwarf_Die inside;
     if ((tag == DW_TAG_inheritance || nameless) &&
         (!FindType(&child, &inside) || MayHaveMember(inside, name, depth + 1, budget))) {
@@ -532,7 +549,7 @@ bool DescribeBits(Dwarf_Die* member, DwarfVariable* variable) {
 
 // Describes a std::vector of libstdc++, which is recognized by the names of its members.
 bool DescribeVector(Dwarf_Die* type, DwarfVariable* variable) {
-  const char* name = dwarf_diename(type);
+  const char* name = NameOf(type);
   Dwarf_Die data;
   Dwarf_Die implementation;
   Dwarf_Die begin;
@@ -562,7 +579,7 @@ bool DescribeVector(Dwarf_Die* type, DwarfVariable* variable) {
 
 // Changes an std::atomic of libstdc++ to the value in it.
 void EnterAtomic(Dwarf_Die* type, DwarfVariable* variable) {
-  const char* name = dwarf_diename(type);
+  const char* name = NameOf(type);
   if (name == nullptr || !std::string_view(name).starts_with("atomic<")) return;
   Dwarf_Die member;
   Dwarf_Die inner;
@@ -595,7 +612,7 @@ void CollectVisible(Dwarf_Die scope, uint64_t vaddr, int line, int depth,
     const int tag = dwarf_tag(&child);
     if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) continue;
     if (found->size() == kMaxVariables) return;
-    const char* name = dwarf_diename(&child);
+    const char* name = NameOf(&child);
     Dwarf_Attribute attribute;
     const bool artificial = dwarf_attr_integrate(&child, DW_AT_artificial, &attribute) != nullptr;
     if (name == nullptr || (artificial && std::strcmp(name, "this") != 0)) continue;
@@ -668,7 +685,7 @@ class LocalNames {
     Dwarf_Die named = *child;
     if (tag == DW_TAG_imported_declaration) FollowReference(DW_AT_import, &named);
     for (Dwarf_Die* die : {child, &named}) {
-      const char* name = dwarf_diename(die);
+      const char* name = NameOf(die);
       if (name == nullptr) continue;
       auto& variables = declared_[name];
       if (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) {
@@ -815,11 +832,11 @@ class Describer {
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_imported_module) {
         Dwarf_Die target = child;
-        *imports |= !FollowReference(DW_AT_import, &target) || dwarf_diename(&target) != nullptr;
+        *imports |= !FollowReference(DW_AT_import, &target) || NameOf(&target) != nullptr;
         continue;
       }
       if (tag == DW_TAG_namespace && depth < kMaxScopes &&
-          (dwarf_diename(&child) == nullptr || dwarf_hasattr(&child, DW_AT_export_symbols) == 1)) {
+          (NameOf(&child) == nullptr || dwarf_hasattr(&child, DW_AT_export_symbols) == 1)) {
         declared += CountInScope(child, name, depth + 1, budget, imports, placed, found);
         continue;
       }
@@ -1076,7 +1093,7 @@ std::vector<DwarfCall> DwarfIndex::Calls(uint64_t vaddr, size_t most) {
       Dwarf_Die origin;
       const unsigned name = gnu ? DW_AT_abstract_origin : DW_AT_call_origin;
       if (dwarf_formref_die(dwarf_attr(&child, name, &attribute), &origin) == nullptr) continue;
-      if (const char* text = dwarf_diename(&origin); text != nullptr) call.callee = text;
+      if (const char* text = NameOf(&origin); text != nullptr) call.callee = text;
     }
   }
   return calls;
