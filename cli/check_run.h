@@ -50,8 +50,8 @@ struct CheckResult {
   int code = 0;              // ExitCode
   std::string last_line;     // why
   bool interrupted = false;  // this process was asked to stop
-  // Of a steered run: why it did not follow its plan; empty: it did. If the steering may be the
-  // reason for what was found, nothing was found.
+  // The reason why a steered run did not follow its plan; empty if the run followed it. If the
+  // steering may have caused the findings, they are dropped.
   std::string not_explored;
   std::string plan;  // its file, if the run directory is kept; empty: it is not
 };
@@ -67,8 +67,8 @@ bool WriteOutputs(const CheckOptions& options, const CheckVerdict& verdict,
 // object before it is gone.
 class CheckRun {
  public:
-  // Whether the verdict is shown. Only then a run with findings leaves its directory. Called once,
-  // when the job is over. Empty: always.
+  // Returns whether the verdict is shown. A run with findings leaves its directory only if its
+  // verdict is shown. Called once, when the job is over. If empty, every verdict is shown.
   using Shows = std::function<bool(const CheckResult&)>;
 
   CheckRun(CheckOptions options, const Policy& policy, Shows shows = {});

@@ -21,12 +21,6 @@
 namespace rollcall::shim {
 namespace {
 
-#define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
-#define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word
-#define RC_SMALL_TYPE(word) rollcall::shim::roles::word::type
-#define RC_LARGE_TYPE(word) rollcall::shim::roles::word::large_type
-#define RC_NAME(word) word
-#define RC_TAKE(word) rollcall::shim::roles::word::Take(arguments, word);
 #define RC_PASS(word) rollcall::shim::roles::word::Pass(arguments, word)
 
 constexpr bool Starts(Kind kind) { return kind == Kind::kInit || kind == Kind::kSessionInit; }

@@ -218,4 +218,13 @@ ROLE(remote_group, Word, Word, (void)value)
 
 }  // namespace rollcall::shim::roles
 
+// For RC_LIST and RC_EACH of for_each_word.h: what a wrapper does with a parameter. RC_TAKE fills
+// in its variable `arguments`.
+#define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
+#define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word
+#define RC_SMALL_TYPE(word) rollcall::shim::roles::word::type
+#define RC_LARGE_TYPE(word) rollcall::shim::roles::word::large_type
+#define RC_NAME(word) word
+#define RC_TAKE(word) rollcall::shim::roles::word::Take(arguments, word);
+
 #endif  // ROLLCALL_SHIM_ROLES_H_

@@ -13,13 +13,6 @@
 namespace rollcall::shim {
 namespace {
 
-#define RC_SMALL_PARAMETER(word) rollcall::shim::roles::word::type word
-#define RC_LARGE_PARAMETER(word) rollcall::shim::roles::word::large_type word
-#define RC_SMALL_TYPE(word) rollcall::shim::roles::word::type
-#define RC_LARGE_TYPE(word) rollcall::shim::roles::word::large_type
-#define RC_NAME(word) word
-#define RC_TAKE(word) rollcall::shim::roles::word::Take(arguments, word);
-
 struct SynchronousForm {
   std::string_view name;
   const char* synchronous;

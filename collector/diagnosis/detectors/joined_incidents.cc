@@ -39,13 +39,8 @@ bool LeadsOutside(const Analysis& analysis, const Event& call) {
 // Whether the process has been inside MPI for long, without another thread that could act, and does
 // not wait for a job that was started separately.
 bool CannotAct(const Analysis& analysis, uint32_t p) {
-  const ProcessView& view = analysis.graph.processes[p];
-  const Process& process = analysis.trace.processes[p];
-  const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
-  if (!one_thread && process.other_threads != OtherThreads::kWait) return false;
-  if (view.activity != Activity::kBlocked && view.activity != Activity::kLeft) return false;
   const std::vector<const Event*> calls = AwaitedCalls(analysis, p);
-  return analysis.StoodStill(p) && !calls.empty() &&
+  return IsInsideForLong(analysis, p) && !calls.empty() &&
          std::ranges::all_of(calls, [&](const Event* call) {
            return !LeadsOutside(analysis, *call) ||
                   WasMadeBySpawning(analysis, analysis.CommunicatorOf(*call));

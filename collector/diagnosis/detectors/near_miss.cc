@@ -75,12 +75,12 @@ bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event&
   });
 }
 
+}  // namespace
+
 bool Covers(const Message& pattern, const Message& message) {
   return (pattern.peer == ring::kAnySource || pattern.peer == message.peer) &&
          (pattern.tag == ring::kAnyTag || pattern.tag == message.tag);
 }
-
-}  // namespace
 
 std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const Trace& trace = analysis.trace;

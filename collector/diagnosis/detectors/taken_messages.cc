@@ -14,21 +14,15 @@
 #include <utility>
 
 #include "collector/diagnosis/detectors/incident.h"
+#include "collector/diagnosis/detectors/near_miss.h"
 #include "collector/diagnosis/detectors/waiting.h"
 #include "collector/diagnosis/graph/message_supply.h"
 
 namespace rollcall {
 namespace {
 
-bool IsInsideForLong(const Analysis& analysis, uint32_t p) {
-  const Process& process = analysis.trace.processes[p];
-  const bool one_thread = process.thread_level >= 0 && process.thread_level <= 2;
-  if (!one_thread && process.other_threads != OtherThreads::kWait) return false;
-  const Activity activity = analysis.graph.processes[p].activity;
-  return (activity == Activity::kBlocked || activity == Activity::kLeft) && analysis.StoodStill(p);
-}
-
-// Whether the process has a send that is not complete. Its message may be large, and under way.
+// Returns whether the process has a send that is not complete. The message may be large, and under
+// way.
 bool HasOpenSend(const Analysis& analysis, uint32_t p) {
   const auto sends = [&](const Event& event) {
     return std::ranges::any_of(MessagesOf(analysis.Args(event)),
@@ -57,12 +51,11 @@ const Event* FindTaker(const Analysis& analysis, const std::vector<const Event*>
   const Message wanted = *ReceivedBy(analysis, awaited);
   for (const Event* other : receives) {
     const Message message = *ReceivedBy(analysis, *other);
-    const bool covers = (message.peer == ring::kAnySource || message.peer == wanted.peer) &&
-                        (message.tag == ring::kAnyTag || message.tag == wanted.tag);
     const bool wider = message.peer != wanted.peer || message.tag != wanted.tag;
     const bool earlier =
         std::pair(other->start_ns, other->request) < std::pair(awaited.start_ns, awaited.request);
-    if (covers && wider && earlier && other->member == awaited.member) return other;
+    if (Covers(message, wanted) && wider && earlier && other->member == awaited.member)
+      return other;
   }
   return nullptr;
 }
@@ -84,7 +77,8 @@ std::vector<const Event*> ReceivesWithMessages(const Analysis& analysis, Message
   return std::ranges::all_of(calls, has_message) ? calls : std::vector<const Event*>();
 }
 
-// Whether every rank of the job is inside MPI, has not moved for long, and has no open send.
+// Returns whether every rank of the job is inside MPI, has not moved for long, and has no open
+// send.
 bool IsSettled(const Analysis& analysis, const World& world) {
   return HasAllTraces(world) && std::ranges::all_of(world.processes, [&](uint32_t p) {
            return IsInsideForLong(analysis, p) && !HasOpenSend(analysis, p);

@@ -62,6 +62,15 @@ std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t proces
   return calls;
 }
 
+bool IsInsideForLong(const Analysis& analysis, uint32_t process) {
+  const Process& of = analysis.trace.processes[process];
+  const bool one_thread = of.thread_level >= 0 && of.thread_level <= 2;
+  if (!one_thread && of.other_threads != OtherThreads::kWait) return false;
+  const Activity activity = analysis.graph.processes[process].activity;
+  return (activity == Activity::kBlocked || activity == Activity::kLeft) &&
+         analysis.StoodStill(process);
+}
+
 std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident) {
   std::vector<uint32_t> waiting;
   const auto add_those_who_wait = [&](const std::vector<uint32_t>& side) {

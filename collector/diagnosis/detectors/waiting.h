@@ -14,6 +14,10 @@ namespace rollcall {
 // requests that it waits for.
 std::vector<const Event*> AwaitedCalls(const Analysis& analysis, uint32_t process);
 
+// Returns whether the process has been inside MPI for the time that makes a rank stalled, without
+// another thread that could act.
+bool IsInsideForLong(const Analysis& analysis, uint32_t process);
+
 // Increasing. Without the deviating processes, unless the incident is a tie. Empty if the incident
 // does not hang.
 std::vector<uint32_t> WaitingFor(const Analysis& analysis, const Incident& incident);

@@ -244,12 +244,6 @@ class Comparison {
     return frame.line;
   }
 
-  const SourceBlocks* SourceOf(const SourceFrame& frame) const {
-    const auto& sources = trace_.sources;
-    const auto found = std::ranges::find(sources, frame.file, &SourceBlocks::file);
-    return found == sources.end() ? nullptr : &*found;
-  }
-
   // The conditions of the lines that some of the ranks execute, and those of the ways out of the
   // function that some of the ranks may have taken.
   Parting PartingAt(const Read& read, size_t depth) const {
@@ -263,7 +257,7 @@ class Comparison {
   Parting PartingOf(const SourceFrame& frame, const std::vector<int>& lines, int first,
                     int last) const {
     Parting parting{.names = {}, .frame = frame};
-    const SourceBlocks* source = SourceOf(frame);
+    const SourceBlocks* source = sites_.SourceOf(frame);
     if (source == nullptr) return parting;
     const auto holds_any = [&](const auto& block) {
       return std::ranges::any_of(lines, [&](int line) { return block.Holds(line); });
@@ -342,7 +336,7 @@ class Comparison {
   // the later line have then left the functions in which those at the earlier line are. If a loop
   // repeats both lines, either may have.
   std::optional<UnshownValue> Gone(const Read& read, size_t depth) const {
-    const SourceBlocks* source = SourceOf(read.front().second->variables[depth].frame);
+    const SourceBlocks* source = sites_.SourceOf(read.front().second->variables[depth].frame);
     if (source == nullptr) return std::nullopt;
     int first = INT32_MAX;
     for (const auto& rank : read) first = std::min(first, LineAt(rank, depth));
@@ -520,7 +514,7 @@ class Comparison {
 
   // Whether a loop may have led culprits back to where the other ranks are.
   bool MayBeOfAnotherRound(const Read& read, size_t depth) const {
-    const SourceBlocks* source = SourceOf(read.front().second->variables[depth].frame);
+    const SourceBlocks* source = sites_.SourceOf(read.front().second->variables[depth].frame);
     if (source == nullptr) return true;
     return std::ranges::any_of(source->blocks, [&](const SourceBlock& block) {
       if (block.kind != SourceBlock::Kind::kLoop) return false;
