@@ -17,7 +17,7 @@ namespace {
 bool IsAfterLoop(const Analysis& analysis, const MemberHistory& history, const Loop& loop,
                  const Event& leaver, bool was_made) {
   bool before = false;
-  bool behind = false;
+  bool after = false;
   for (size_t i = 0; i < loop.period; ++i) {
     const Event* event = history.At(history.first + loop.begin + i);
     if (event == nullptr) return false;
@@ -28,9 +28,9 @@ bool IsAfterLoop(const Analysis& analysis, const MemberHistory& history, const L
       return false;  // one call made another operation: still inside the loop
     if (!path_divergence.known || !path_divergence.branch) continue;
     before |= path_divergence.order > 0;
-    behind |= path_divergence.order < 0;
+    after |= path_divergence.order < 0;
   }
-  return !before || (was_made && !behind);
+  return !before || (was_made && !after);
 }
 
 // The number of differences of two calls in operation, root, reduction, datatype and count. Only
@@ -292,8 +292,8 @@ Divergence FindDivergenceByHistory(const Analysis& analysis, const Incident& inc
   return divergence;
 }
 
-// Whether the side that seems to have left a loop is in a call outside of the program's normal
-// course. A destructor at the end of a scope is part of the normal course.
+// Returns whether the side that seems to have left a loop is in a call outside of the program's
+// normal course. A destructor at the end of a scope is part of the normal course.
 bool IsCalledFromElsewhere(const Analysis& analysis, const Incident& incident, bool deviating) {
   const Event& left = deviating ? *incident.deviating_event : *incident.agreeing_event;
   const Event& stayed = deviating ? *incident.agreeing_event : *incident.deviating_event;
