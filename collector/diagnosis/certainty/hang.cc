@@ -275,6 +275,7 @@ constexpr auto kTable = std::to_array<Row>({
     {What::kLost, Always, Certainty::kInconclusive},
     {What::kWindow, Always, kSuspected},
     {What::kJoined, Always, kSuspected},
+    {What::kUndelivered, Always, kSuspected},  // a call that is not recorded may have received it
     {What::kCancelled, Always, kLikely},
     {What::kBuffered, Always, kLikely},
     {What::kTimedOut, Always, kProven},

@@ -40,11 +40,33 @@ Finding JudgeCancelled(const Analysis& analysis, const Incident& incident) {
   return finding;
 }
 
+// Each message was sent, and none arrives.
+Finding JudgeUndelivered(const Analysis& analysis, const Incident& incident) {
+  Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
+  const std::string call = CallText(analysis, *incident.agreeing_event);
+  finding.title =
+      finding.waiting.size() == 1
+          ? fmt::format("rank {} waits for {}, which was sent and does not arrive",
+                        finding.waiting.front(), call)
+          : fmt::format("{} wait for messages that were sent and do not arrive, as for {}",
+                        RanksPhrase(finding.waiting), call);
+  finding.why = fmt::format(
+      "as many messages were sent as were received and are awaited, and all ranks are inside MPI "
+      "without having moved for {}",
+      DurationText(analysis.no_progress_ns));
+  finding.fix =
+      "if no call that rollcall does not record (of a library that calls PMPI functions) receives "
+      "them, no error was found in the program: check the layers below it. Collect the MPI "
+      "library's log with transport messages on, and the stacks inside the library";
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> JudgeTransportStalled(const Analysis& analysis, const Incident& incident,
                                              const Divergence&) {
   if (incident.what == Incident::What::kCancelled) return JudgeCancelled(analysis, incident);
+  if (incident.what == Incident::What::kUndelivered) return JudgeUndelivered(analysis, incident);
   if (incident.what != Incident::What::kAllArrived) return std::nullopt;
   Finding finding = Draft(analysis, incident, VerdictKind::kTransportStalled);
   if (finding.certainty == Certainty::kSuspected) {
