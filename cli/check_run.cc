@@ -32,6 +32,16 @@ Subject SubjectOf(const CheckOptions& options, const CheckVerdict& verdict,
   return subject;
 }
 
+// Whether the finding is a death that a call which took too long may explain. MPI ends a process
+// for an error in its calls, and not for the time that they take.
+bool MayHaveEndedItself(const Trace& trace, const Finding& finding) {
+  return finding.kind == VerdictKind::kRankDied &&
+         std::ranges::none_of(finding.culprits, [&](int32_t rank) {
+           const uint32_t process = ProcessOf(trace, finding.world, rank);
+           return process != kNoIndex && trace.processes[process].ended_by;
+         });
+}
+
 }  // namespace
 
 void ShowVerdict(const CheckOptions& options, const CheckVerdict& verdict,
@@ -226,10 +236,9 @@ std::string CheckRun::ReasonInSteering(const WatchedJob::End& end,
   for (size_t i = 0; i < report.findings.size(); ++i) {
     if (result.judgement.rulings[i].weight != Ruling::Weight::kFails) continue;
     only_slow = only_slow && report.findings[i].kind == VerdictKind::kTimedOut;
-    only_died = only_died && report.findings[i].kind == VerdictKind::kRankDied;
+    only_died = only_died && MayHaveEndedItself(result.verdict.trace, report.findings[i]);
   }
   if (only_slow && steered.Steers()) return "its time was up";
-  // A program may end itself because a call took too long.
   return only_died && steered.GaveUp() ? steered.NotExplored() : "";
 }
 
