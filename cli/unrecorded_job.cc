@@ -9,6 +9,7 @@
 #include <chrono>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "collector/attach/rank_identity.h"
@@ -92,9 +93,13 @@ bool Hangs(const Report& report) { return std::ranges::any_of(report.findings, &
 }  // namespace
 
 UnrecordedJob::UnrecordedJob(Options options)
-    : options_(std::move(options)),
-      spin_ns_(options_.stall_after_ns),
-      thread_([this] { Watch(); }) {}
+    : options_(std::move(options)), spin_ns_(options_.stall_after_ns) {
+  try {
+    thread_ = std::thread([this] { Watch(); });
+  } catch (const std::system_error&) {
+    // The job runs already, and matters more: it is not looked at unless it records.
+  }
+}
 
 void UnrecordedJob::Stop() {
   {

@@ -99,7 +99,7 @@ class UnrecordedJob {
   int64_t taken_ns_ = 0;               // when stacks were taken last
   int64_t spin_ns_ = 0;                // after which stacks of ranks that use the CPU are taken
   std::vector<std::string> reported_;  // titles of the findings
-  std::thread thread_;                 // last: uses the others
+  std::thread thread_;                 // last: uses the others; none if none could be started
 };
 
 }  // namespace rollcall

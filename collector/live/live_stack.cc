@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/live/live_stack.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -202,9 +204,15 @@ LiveStacks CaptureLiveStacks(const ProcSource& proc, pid_t pid, const LiveStackO
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread tracer([&] { Capture(proc, pid, options, &result).Run(begin + options.deadline); });
+  std::thread tracer;
+  try {
+    tracer =
+        std::thread([&] { Capture(proc, pid, options, &result).Run(begin + options.deadline); });
+  } catch (const std::system_error& error) {
+    result.error = fmt::format("no thread can be started: {}", error.what());
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  tracer.join();
+  if (tracer.joinable()) tracer.join();
   result.took = Clock::now() - begin;
   return result;
 }
