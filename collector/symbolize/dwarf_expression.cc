@@ -18,11 +18,6 @@ bool ReadsRegister(uint8_t operation) {
          operation == DW_OP_fbreg;
 }
 
-bool IsConstant(uint8_t operation) {
-  return IsBetween(operation, DW_OP_const1u, DW_OP_consts) ||
-         IsBetween(operation, DW_OP_lit0, DW_OP_lit31);
-}
-
 class Machine {
  public:
   explicit Machine(const DwarfState& state) : state_(state) {}
@@ -163,6 +158,11 @@ class Machine {
 };
 
 }  // namespace
+
+bool IsConstant(uint8_t operation) {
+  return IsBetween(operation, DW_OP_const1u, DW_OP_consts) ||
+         IsBetween(operation, DW_OP_lit0, DW_OP_lit31);
+}
 
 bool IsComputed(std::span<const DwarfStep> expression) {
   constexpr size_t kMaxSteps = 256;

@@ -24,6 +24,9 @@ struct DwarfState {
   std::function<std::optional<uint64_t>(uint64_t address, uint32_t bytes)> memory;
 };
 
+// Whether the operation, by its number, pushes a constant.
+bool IsConstant(uint8_t operation);
+
 // Whether the expression computes a value from registers or memory. A constant is none.
 bool IsComputed(std::span<const DwarfStep> expression);
 

@@ -923,9 +923,14 @@ class Describer {
     return variable;
   }
 
-  // Whether a variable has no place, or only a register that it had when the function was entered.
+  // Whether a variable has no place, only a register that it had when the function was entered, or
+  // only a constant, which is not believed.
   bool IsLost(Dwarf_Die* die) const {
     const std::vector<Dwarf_Op> operations = Operations(die, DW_AT_location, vaddr_);
+    if (operations.size() == 2 && operations[1].atom == DW_OP_stack_value &&
+        IsConstant(operations[0].atom)) {
+      return true;
+    }
     return operations.empty() || std::ranges::any_of(operations, [](const Dwarf_Op& operation) {
              return operation.atom == DW_OP_entry_value || operation.atom == DW_OP_GNU_entry_value;
            });
