@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # What the output of each launcher is like: by its arguments, where FILES is a directory for a file a rank.
 OPENMPI = ["mpirun.openmpi", "--oversubscribe", "-n"]
 MPICH = ["mpirun.mpich", "-n"]
-SRUN = ["srun", "--mpi=pmi2", "--kill-on-bad-exit", "--ntasks", "RANKS", "--nodes", str(slurm_cluster.NODES)]
+SRUN = ["srun", "--mpi=pmi2", "--kill-on-bad-exit", "--ntasks", "RANKS", "--nodes", "NODES"]
 LAYOUTS = {
     "openmpi": {"one file": [*OPENMPI, "RANKS"],
                 "with ranks": [*OPENMPI, "RANKS", "--tag-output"],
@@ -100,7 +100,10 @@ def run(options, layout, launcher):
         log = os.path.join(directory, "job.log")
         files = os.path.join(directory, "files")
         os.mkdir(files)
-        given = {"FILES": files, "RANKS": str(options.ranks), "PORT": str(torch_ranks.free_port())}
+        # On several nodes MPICH 4.0 hangs in MPI_Finalize in half of the healthy jobs: UCX of rank 0 waits for its
+        # peers, which wait for rank 0 in a fence of PMI, where they make no progress.
+        nodes = 1 if options.expect == ["none:"] else slurm_cluster.NODES
+        given = {"FILES": files, "RANKS": str(options.ranks), "NODES": str(nodes), "PORT": str(torch_ranks.free_port())}
         words = list(launcher)
         for name, value in given.items():
             words = [word.replace(name, value) for word in words]
