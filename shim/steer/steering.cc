@@ -326,6 +326,9 @@ SteeredCall::SteeredCall(const OperationInfo& info, const Library* library,
 
 SteeredCall::~SteeredCall() { --t_depth; }
 
+CoveredCall::CoveredCall() { ++t_depth; }
+CoveredCall::~CoveredCall() { --t_depth; }
+
 void SteeredCall::SteerSend(const Arguments& arguments) {
   const steer::Plan& plan = g_run.plan;
   const int64_t to = WorldRank(*library_, arguments.comm, arguments.root_or_peer);

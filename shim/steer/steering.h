@@ -42,6 +42,15 @@ class SteeredCall {
   uint64_t chosen_ = 0;  // the lines of Plan::first whose chosen message this call sends, as bits
 };
 
+// Around a call inside which the calls of the MPI library are not those of the program.
+class CoveredCall {
+ public:
+  CoveredCall();
+  ~CoveredCall();
+  CoveredCall(const CoveredCall&) = delete;
+  CoveredCall& operator=(const CoveredCall&) = delete;
+};
+
 }  // namespace rollcall::shim
 
 #endif  // ROLLCALL_SHIM_STEER_STEERING_H_

@@ -36,7 +36,21 @@ constexpr const char* SynchronousName(const char* symbol) {
 }  // namespace
 }  // namespace rollcall::shim
 
-#define RC_WRAPPER(symbol, operation_name, PARAMETER, TYPE, ...)                     \
+// A call of which nothing is steered, nor what the library calls inside it.
+#define RC_COVERED(symbol, operation_name, PARAMETER, TYPE, ...)                     \
+  extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {           \
+    using namespace rollcall;       /* NOLINT */                                     \
+    using namespace rollcall::shim; /* NOLINT */                                     \
+    static constinit NextFunction next{#symbol};                                     \
+    const void* caller = __builtin_extract_return_addr(__builtin_return_address(0)); \
+    using Function = int (*)(RC_LIST(TYPE, __VA_ARGS__));                            \
+    const auto function = reinterpret_cast<Function>(next.Get(caller).function);     \
+    if (function == nullptr) return kNoNextFunction;                                 \
+    const CoveredCall call;                                                          \
+    return function(RC_LIST(RC_NAME, __VA_ARGS__));                                  \
+  }
+
+#define RC_STEERED(symbol, operation_name, PARAMETER, TYPE, ...)                     \
   extern "C" ROLLCALL_EXPORT int symbol(RC_LIST(PARAMETER, __VA_ARGS__)) {           \
     using namespace rollcall;       /* NOLINT */                                     \
     using namespace rollcall::shim; /* NOLINT */                                     \
@@ -61,14 +75,15 @@ constexpr const char* SynchronousName(const char* symbol) {
     return returned;                                                                 \
   }
 
-#define RC_SMALL(name, ...)
-#define RC_LARGE(name, ...)                                                        \
-  RC_WRAPPER(MPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__) \
-  RC_WRAPPER(PMPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__)
-#define RC_SMALL_MPIX(name, ...)
-#define RC_LARGE_MPIX(name, ...) RC_LARGE(name, __VA_ARGS__)
+#define RC_SMALL(WRAPPER, name, ...)
+#define RC_LARGE(WRAPPER, name, ...)                                            \
+  WRAPPER(MPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__) \
+  WRAPPER(PMPI_##name##_c, name, RC_LARGE_PARAMETER, RC_LARGE_TYPE, __VA_ARGS__)
+#define RC_SMALL_MPIX(WRAPPER, name, ...)
+#define RC_LARGE_MPIX(WRAPPER, name, ...) RC_LARGE(WRAPPER, name, __VA_ARGS__)
 
-// The kinds that are steered. RC_STEER(Kind) is RC_STEERED for these and RC_LEFT for all others.
+// How a kind is wrapped: RC_STEER(Kind) is the word in its line, and RC_LEFT for all others. ROMIO,
+// by which libraries access files, sends messages with the functions that programs call.
 #define RC_KIND_Send , RC_STEERED
 #define RC_KIND_Isend , RC_STEERED
 #define RC_KIND_Recv , RC_STEERED
@@ -79,17 +94,21 @@ constexpr const char* SynchronousName(const char* symbol) {
 #define RC_KIND_Waitany , RC_STEERED
 #define RC_KIND_Waitsome , RC_STEERED
 #define RC_KIND_Collective , RC_STEERED
+#define RC_KIND_OpenFile , RC_COVERED
+#define RC_KIND_CloseFile , RC_COVERED
+#define RC_KIND_File , RC_COVERED
+#define RC_KIND_FileNonblocking , RC_COVERED
 #define RC_SECOND(first, second, ...) second
 #define RC_CHOOSE(...) RC_SECOND(__VA_ARGS__)
 #define RC_STEER(kind) RC_CHOOSE(RC_KIND_##kind, RC_LEFT, )
 
-#define RC_LEFT(name, large, ...)
-#define RC_STEERED(name, large, ...)                                            \
-  RC_WRAPPER(MPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__)  \
-  RC_WRAPPER(PMPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
-  RC_##large(name, __VA_ARGS__)
+#define RC_LEFT(...)
+#define RC_WRAP(WRAPPER, name, large, ...)                                   \
+  WRAPPER(MPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__)  \
+  WRAPPER(PMPI_##name, name, RC_SMALL_PARAMETER, RC_SMALL_TYPE, __VA_ARGS__) \
+  RC_##large(WRAPPER, name, __VA_ARGS__)
 
-#define FUNCTION(id, name, kind, rule, large, ...) RC_STEER(kind)(name, large, __VA_ARGS__)
+#define FUNCTION(id, name, kind, rule, large, ...) RC_WRAP(RC_STEER(kind), name, large, __VA_ARGS__)
 #include "proto/functions.def"  // NOLINT(bugprone-suspicious-include)
 #undef FUNCTION
 

@@ -79,6 +79,7 @@ void WordDeath(const Analysis& analysis, const Incident& incident, const Process
   if (process.phase < ring::Phase::kFinalizing && !process.without_mpi)
     title += " without MPI_Finalize";
   finding->title = title + WaitingText(analysis, incident, *finding);
+  if (finding->waiting.empty()) finding->fix = "fix that rank; nothing hung";
   if (incident.deviating_event != nullptr) {
     const bool inside = analysis.graph.processes[incident.deviating.front()].open != nullptr;
     const std::string place =
