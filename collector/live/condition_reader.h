@@ -20,7 +20,12 @@ class ConditionReader {
   // if the source cannot be read. File I/O.
   std::vector<std::string> NamesAround(const SourceFrame& frame);
 
+  // The body of the frame's function; nullptr if it is unknown. File I/O. Valid as long as *this.
+  const SourceFlow* FunctionOf(const SourceFrame& frame);
+
  private:
+  const std::optional<SourceBlocks>& Blocks(const std::string& file);
+
   std::map<std::string, std::optional<SourceBlocks>> files_;
 };
 

@@ -152,9 +152,32 @@ std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariabl
   return bits;
 }
 
+// Whether the variable gets its one value in its declaration, or is a parameter that keeps its
+// value. Only then a constant of the debug information is believed: compilers give a variable of a
+// loop the constant of its first turn, and one that is not always assigned the one constant that it
+// may have. In C++, a function to which the variable is passed may assign it, unless it is const.
+bool HasOneValue(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines,
+                 ConditionReader* conditions) {
+  const SourceFlow* function = conditions->FunctionOf(frame);
+  if (IsFortran(frame.file) || !variable.of_frame || function == nullptr || variable.line <= 0) {
+    return false;
+  }
+  const std::string& declaration = lines->Line(frame.file, variable.line);
+  if (!variable.parameter && !InitializesIn(declaration, variable.name)) return false;
+  // "const int* p" may be assigned.
+  const bool is_const = variable.type != DwarfVariable::Type::kPointer &&
+                        AnyWord(declaration, "const", [](size_t) { return true; });
+  if (is_const || !frame.file.ends_with(".c")) return is_const;
+  for (int line = function->first; line <= function->last; ++line) {
+    const bool declares = line == variable.line && !variable.parameter;
+    if (!declares && MayAssign(lines->Line(frame.file, line), variable.name)) return false;
+  }
+  return true;
+}
+
 // Whether the compiler kept no value of the variable, or kept it in a register that is not known.
 bool IsLost(const DwarfVariable& variable, const FrameState& frame) {
-  if (variable.type == DwarfVariable::Type::kLost) return true;
+  if (variable.type == DwarfVariable::Type::kLost || variable.constant) return true;
   return variable.of_frame && variable.in_register && !frame.Base(variable);
 }
 
@@ -232,6 +255,20 @@ bool EndsDeclaration(std::string_view line, std::string_view name) {
   });
 }
 
+bool MayAssign(std::string_view line, std::string_view name) {
+  return AnyWord(line, name, [&](size_t at) {
+    const std::string_view before = Trim(line.substr(0, at));
+    const std::string_view after = Trim(line.substr(at + name.size()));
+    const size_t end = std::min(after.find_first_not_of("+-*/%&|^<>"), after.size());
+    const std::string_view operation = after.substr(0, end);
+    const bool equals = after.substr(end).starts_with('=') && !after.substr(end).starts_with("==");
+    const bool assigns = equals && operation != "<" && operation != ">";
+    return assigns || after.starts_with("++") || after.starts_with("--") ||
+           before.ends_with("++") || before.ends_with("--") || before.ends_with(">>") ||
+           (before.ends_with('&') && !before.ends_with("&&"));
+  });
+}
+
 bool MayWrite(std::string_view line, std::string_view name, bool fortran) {
   return AnyWord(line, name,
                  [&](size_t at) { return fortran || Trim(line.substr(0, at)).ends_with('&'); });
@@ -265,7 +302,10 @@ std::vector<VariablesOfFrame> ReadNativeVariables(const ProcessImage& image,
       found.emplace_back().frame = std::move(frames[level]);
       if (level >= variables.size()) continue;
       for (const DwarfVariable& variable : variables[level]) {
-        const std::optional<uint64_t> bits = ReadBits(image.memory(), variable, state);
+        const bool believed =
+            !variable.constant || HasOneValue(variable, found.back().frame, &lines, &conditions);
+        const std::optional<uint64_t> bits =
+            believed ? ReadBits(image.memory(), variable, state) : std::nullopt;
         if (bits) {
           readings.push_back({found.size() - 1, &variable, state, *bits});
         } else if (variable.asked && IsLost(variable, state)) {

@@ -26,6 +26,10 @@ bool InitializesIn(std::string_view line, std::string_view name);
 // range: "for (int n : all)".
 bool EndsDeclaration(std::string_view line, std::string_view name);
 
+// Whether a statement of C or C++ in the text of a line may give the variable a value: "n += 3",
+// "Find(&n)".
+bool MayAssign(std::string_view line, std::string_view name);
+
 // Whether the text of a line passes the variable to a function that may write it: "f(&n)"; or, in
 // Fortran, "call f(n)".
 bool MayWrite(std::string_view line, std::string_view name, bool fortran);

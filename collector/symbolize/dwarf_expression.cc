@@ -18,6 +18,11 @@ bool ReadsRegister(uint8_t operation) {
          operation == DW_OP_fbreg;
 }
 
+bool PushesConstant(uint8_t operation) {
+  return IsBetween(operation, DW_OP_const1u, DW_OP_consts) ||
+         IsBetween(operation, DW_OP_lit0, DW_OP_lit31);
+}
+
 class Machine {
  public:
   explicit Machine(const DwarfState& state) : state_(state) {}
@@ -25,7 +30,7 @@ class Machine {
   bool Step(const DwarfStep& step) {
     const uint8_t operation = step.operation;
     if (ReadsRegister(operation)) return ReadRegister(step);
-    if (IsConstant(operation)) {
+    if (PushesConstant(operation)) {
       Push(IsBetween(operation, DW_OP_lit0, DW_OP_lit31) ? operation - DW_OP_lit0 : step.number);
       return true;
     }
@@ -159,24 +164,20 @@ class Machine {
 
 }  // namespace
 
-bool IsConstant(uint8_t operation) {
-  return IsBetween(operation, DW_OP_const1u, DW_OP_consts) ||
-         IsBetween(operation, DW_OP_lit0, DW_OP_lit31);
+bool IsValue(std::span<const DwarfStep> expression) {
+  constexpr size_t kMaxSteps = 256;
+  return expression.size() >= 2 && expression.size() <= kMaxSteps &&
+         expression.back().operation == DW_OP_stack_value;
 }
 
-bool IsComputed(std::span<const DwarfStep> expression) {
-  constexpr size_t kMaxSteps = 256;
-  if (expression.size() < 2 || expression.size() > kMaxSteps ||
-      expression.back().operation != DW_OP_stack_value) {
-    return false;
-  }
-  return std::ranges::any_of(expression,
-                             [](const DwarfStep& step) { return ReadsRegister(step.operation); });
+bool IsConstant(std::span<const DwarfStep> expression) {
+  return std::ranges::none_of(expression,
+                              [](const DwarfStep& step) { return ReadsRegister(step.operation); });
 }
 
 std::optional<uint64_t> EvaluateDwarf(std::span<const DwarfStep> expression,
                                       const DwarfState& state) {
-  if (!IsComputed(expression)) return std::nullopt;
+  if (!IsValue(expression)) return std::nullopt;
   Machine machine(state);
   for (const DwarfStep& step : expression.first(expression.size() - 1)) {
     if (!machine.Step(step)) return std::nullopt;

@@ -24,11 +24,11 @@ struct DwarfState {
   std::function<std::optional<uint64_t>(uint64_t address, uint32_t bytes)> memory;
 };
 
-// Whether the operation, by its number, pushes a constant.
-bool IsConstant(uint8_t operation);
+// Whether the expression computes a value, and not a place.
+bool IsValue(std::span<const DwarfStep> expression);
 
-// Whether the expression computes a value from registers or memory. A constant is none.
-bool IsComputed(std::span<const DwarfStep> expression);
+// Whether the value depends on no register, and so on no memory.
+bool IsConstant(std::span<const DwarfStep> expression);
 
 // Empty if a register or memory is unknown, or if the expression is damaged. Bounded, because there
 // are no jumps.

@@ -401,7 +401,8 @@ bool DescribeComputation(Dwarf_Die* die, Dwarf_Die* function, uint64_t vaddr,
     }
     steps.push_back(step);
   }
-  if (!IsComputed(steps)) return false;
+  if (!IsValue(steps)) return false;
+  variable->constant = IsConstant(steps);
   variable->computed = std::move(steps);
   return true;
 }
@@ -923,14 +924,9 @@ class Describer {
     return variable;
   }
 
-  // Whether a variable has no place, only a register that it had when the function was entered, or
-  // only a constant, which is not believed.
+  // Whether a variable has no place, or only a register that it had when the function was entered.
   bool IsLost(Dwarf_Die* die) const {
     const std::vector<Dwarf_Op> operations = Operations(die, DW_AT_location, vaddr_);
-    if (operations.size() == 2 && operations[1].atom == DW_OP_stack_value &&
-        IsConstant(operations[0].atom)) {
-      return true;
-    }
     return operations.empty() || std::ranges::any_of(operations, [](const Dwarf_Op& operation) {
              return operation.atom == DW_OP_entry_value || operation.atom == DW_OP_GNU_entry_value;
            });

@@ -63,6 +63,8 @@ struct DwarfVariable {
   int64_t offset = 0;
   std::vector<int64_t> further = {};
   std::vector<DwarfStep> computed = {};  // instead of all these: the value is computed
+  // The value is a constant. Compilers give a variable of a loop the constant of its first turn.
+  bool constant = false;
   bool parameter = false;
   bool of_frame = true;   // false: a member, or a variable that outlives the call
   bool exported = false;  // another module may define it, too
@@ -85,11 +87,11 @@ class DwarfIndex {
   std::vector<DwarfCall> Calls(uint64_t vaddr, size_t most);
 
   // The variables of each function of Lookup(vaddr, …), in the same order, that are declared before
-  // the function's line there. Constants are left out: compilers give a variable of a loop the
-  // constant of its first turn; so are names that several variables of the function have. `asked`:
-  // for each function, further things that it can name, such as members ("opt.skip", "ctx->n",
-  // "done" for this->done), variables of the scopes around it, or the sizes of vectors; what is a
-  // variable of the function but has no place is kLost.
+  // the function's line there. Names that several variables of the function have are left out, and
+  // constants unless they are asked for. `asked`: for each function, further things that it can
+  // name, such as members ("opt.skip", "ctx->n", "done" for this->done), variables of the scopes
+  // around it, or the sizes of vectors; what is a variable of the function but has no place is
+  // kLost.
   std::vector<std::vector<DwarfVariable>> Variables(
       uint64_t vaddr, const std::vector<std::vector<std::string>>& asked);
 

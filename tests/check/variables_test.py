@@ -17,6 +17,8 @@ import jobs  # noqa: E402
 
 # A variable that must be shown, where the compiler can keep it.
 ALWAYS = {"-O0": {"skip", "mode", "small", "ratio", "big", "size", "rounds", "last", "tolerance", "file"}}
+CONSTANTS = {"-O0": {"skip", "owner", "twice"}}
+CONSTANTS_OF_CALLS = {"-O0": {"skips"}}
 FORTRAN = {"-O0": {"skip", "count"}}
 PYTHON = {"skip", "best", "name", "big", "table", "ratio", "pair", "raw", "files", "tolerance"}
 MEMBERS = {"-O0": {"done_", "this->rounds", "parts_", "sizes", "limits_->tolerance", "limits_->inner.turns",
@@ -86,6 +88,9 @@ class Test:
             subprocess.run([driver, "-g", level, *options, os.path.join(HERE, "variables", source), "-o", program],
                            check=True, cwd=self.directory, env=dict(os.environ, **{variable: compiler}))
             self.run("%s %s %s" % (source, compiler, level), [program], always.get(level, set()))
+            if source == "constants.c":  # another function
+                self.run("%s %s %s, synchronize()" % (source, compiler, level), [program],
+                         CONSTANTS_OF_CALLS.get(level, set()), arguments=["again"])
 
 
 def main():
@@ -103,6 +108,9 @@ def main():
             test.build_and_run([(args.mpicc, "OMPI_CC", "gcc", "branch.c", ALWAYS),
                                 (args.mpicc, "OMPI_CC", "clang", "branch.c", ALWAYS),
                                 (args.mpicxx, "OMPI_CXX", "g++", "branch.c", ALWAYS),
+                                (args.mpicc, "OMPI_CC", "gcc", "constants.c", CONSTANTS),
+                                (args.mpicc, "OMPI_CC", "clang", "constants.c", CONSTANTS),
+                                (args.mpicxx, "OMPI_CXX", "g++", "constants.c", CONSTANTS),
                                 (args.mpicxx, "OMPI_CXX", "g++", "members.cc", MEMBERS),
                                 (args.mpicxx, "OMPI_CXX", "clang++", "members.cc", MEMBERS),
                                 (args.mpifort, "OMPI_FC", "gfortran", "branch.f90", FORTRAN),

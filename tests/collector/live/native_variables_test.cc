@@ -32,6 +32,17 @@ TEST(NativeVariables, KnowWhereADeclarationEnds) {
   EXPECT_FALSE(EndsDeclaration("    Exchange(step,", ""));
 }
 
+TEST(NativeVariables, KnowWhatMayAssign) {
+  for (const char* line : {"n = 3;", "n=m;", "n += 1;", "n <<= 2;", "if ((n = Find())) {", "n++;",
+                           "for (; n < 3; ++n) {", "--n;", "std::cin >> n;", "Find(&n);"}) {
+    EXPECT_TRUE(MayAssign(line, "n")) << line;
+  }
+  for (const char* line : {"", "if (n == 3) {", "m = n;", "while (n <= 3 && n >= m) {", "n != 3",
+                           "a[n] = 3;", "n->x = 3;", "nn = 3;", "if (m && n) {", "m = n + 1;"}) {
+    EXPECT_FALSE(MayAssign(line, "n")) << line;
+  }
+}
+
 TEST(NativeVariables, KnowWhatACallMayWrite) {
   EXPECT_TRUE(MayWrite("  MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, comm);", "n", false));
   EXPECT_TRUE(MayWrite("  Solve(& n);", "n", false));

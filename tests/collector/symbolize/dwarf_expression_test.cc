@@ -57,8 +57,15 @@ TEST(DwarfExpression, ComputesFromMemory) {
             std::nullopt);
 }
 
-TEST(DwarfExpression, RejectsConstantsUnknownRegistersAndDamage) {
-  EXPECT_EQ(Value({{DW_OP_lit0}}), std::nullopt);
+TEST(DwarfExpression, KnowsConstants) {
+  const Expression constant{{DW_OP_lit3}, {DW_OP_stack_value}};
+  EXPECT_TRUE(IsConstant(constant));
+  EXPECT_EQ(Value({{DW_OP_lit3}}), 3U);
+  EXPECT_FALSE(IsConstant(Expression{{DW_OP_breg3, 0}, {DW_OP_stack_value}}));
+  EXPECT_FALSE(IsValue(Expression{{DW_OP_lit3}, {DW_OP_lit3}}));
+}
+
+TEST(DwarfExpression, RejectsUnknownRegistersAndDamage) {
   EXPECT_EQ(Value({{DW_OP_breg4, 0}}), std::nullopt);
   EXPECT_EQ(Value({{DW_OP_breg3, 0}, {DW_OP_plus}}), std::nullopt);
   EXPECT_EQ(Value({{DW_OP_breg3, 0}, {DW_OP_lit1}}), std::nullopt);
