@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collector/base/text.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/condition_names.h"
 #include "collector/model/rank_set.h"
@@ -112,8 +113,8 @@ class Comparison {
 
   // Compares the variables of the frames that all ranks reached by the same path; those of the
   // innermost frame come first. The values are those that the variables have now. They explain
-  // nothing if a culprit may have begun another round since the ranks parted. Sets `unshown` if
-  // nothing that the condition names differs.
+  // nothing if a culprit may have begun another round since the ranks parted, except for rank
+  // numbers. Sets `unshown` if nothing that the condition names differs.
   std::vector<ComparedValue> Variables(std::optional<UnshownValue>* unshown) const {
     Read read;
     for (const auto& [rank, process] : processes_) {
@@ -136,10 +137,8 @@ class Comparison {
         }
         together &= LineAt({rank, process}, depth) == LineAt(read.front(), depth);
       }
-      if ((around || (!together && CulpritsAreBefore(read, depth))) &&
-          MayBeOfAnotherRound(read, depth)) {
-        return {};
-      }
+      const bool rounds_differ = (around || (!together && CulpritsAreBefore(read, depth))) &&
+                                 MayBeOfAnotherRound(read, depth);
       const Parting parting = together ? Parting{} : PartingAt(read, depth);
       const std::vector<std::string>& named = parting.names.variables;
       std::vector<ComparedValue> of_frame;
@@ -148,6 +147,12 @@ class Comparison {
       }
       for (ComparedValue& value : of_frame) {
         value.decides = std::ranges::find(named, value.name) != named.end();
+      }
+      if (rounds_differ) {
+        std::erase_if(of_frame, [](const ComparedValue& value) {
+          return !value.decides || !IsNamedAsRank(value);
+        });
+        return of_frame;
       }
       const bool explained = std::ranges::any_of(
           of_frame, [](const ComparedValue& value) { return value.decides && !value.is_rank; });
@@ -170,6 +175,12 @@ class Comparison {
   }
 
  private:
+  // A rank number, which has the same value in all rounds. Another variable may have the value of
+  // the rank by chance: that of a loop, on ranks 0 and 1.
+  static bool IsNamedAsRank(const ComparedValue& value) {
+    return value.is_rank && ToLower(value.name).find("rank") != std::string::npos;
+  }
+
   using Named = std::vector<std::pair<int32_t, const NamedValues*>>;  // by increasing rank
   using Read = std::vector<std::pair<int32_t, const Process*>>;       // by increasing rank
 
