@@ -115,6 +115,9 @@ std::vector<VariablesOfFrame> TakeVariables(pid_t pid, uint64_t start_ticks, pid
   LiveStackOptions options;
   options.tid = tid == 0 ? pid : tid;
   options.python_locals = true;
+  // The ranks of a hang may use all CPUs, and a thread must run before it can stop. A verdict waits
+  // for two seconds.
+  options.stop_deadline = std::chrono::milliseconds(250);
   const LiveStacks stacks = CaptureLiveStacks(proc, pid, options);
   std::vector<VariablesOfFrame> frames;
   if (stacks.threads.empty()) return frames;
