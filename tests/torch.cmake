@@ -11,7 +11,7 @@ execute_process(COMMAND /usr/bin/python3 -c
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   add_test(NAME torch.symbols COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/torch/symbols.py
     --shim $<TARGET_FILE:rollcall>)
-  set_tests_properties(torch.symbols PROPERTIES LABELS unit TIMEOUT 60)
+  set_tests_properties(torch.symbols PROPERTIES LABELS unit TIMEOUT 180)
 endif()
 # ProcessGroupNCCL, without PyTorch: stand-ins with its names and relocations, on the simulated NCCL (torch_sim/README.md).
 set(TORCH_SIM_DIR ${CMAKE_CURRENT_LIST_DIR}/torch_sim)

@@ -14,7 +14,8 @@ A verdict has this form in the page:
 
 The source's header specifies how to start the program (../jobs/expectations.py). Its fault is built in
 DIR/faults/openmpi or DIR/nccl_sim; the default is build/release. --update writes the output into the page. Durations,
-the order of lines, and when a silent mismatch was detected differ between runs and are not compared.
+the order of lines, and when a silent mismatch was detected differ between runs and are not compared. A program that prints
+something else is run again, at most TRIES times: on a machine that is busy, a value may not be read in time.
 """
 
 import argparse
@@ -35,6 +36,7 @@ BLOCK = re.compile(r"(<!-- verdict: (\S+) -->\n```\n)(.*?)(\n?```\n<!-- /verdict
 VERDICT = re.compile(r"^rollcall: \w+, (?:proven|likely|suspected|inconclusive|nothing found) .*?"
                      r"(?=^rollcall: (?:ends|traces|check|\w+, )|\Z)", re.MULTILINE | re.DOTALL)
 POLL_S = 0.02
+TRIES = 3
 VARIES = (
     (re.compile(r"( · no progress for)? [0-9.]+ ?(s|ms|%)(?=\W|$)"), ""),
     # A fault that does not hang is reported when it is detected: while the job runs, or at its end.
@@ -126,7 +128,10 @@ def main():
     differences = []
 
     def check(block):
-        printed = printed_verdict(arguments.rollcall, arguments.programs, block.group(2))
+        for _ in range(TRIES):
+            printed = printed_verdict(arguments.rollcall, arguments.programs, block.group(2))
+            if arguments.update or comparable(printed) == comparable(block.group(3)):
+                break
         differences.extend(difflib.unified_diff(
             comparable(block.group(3)), comparable(printed), arguments.page, block.group(2),
             lineterm=""))
