@@ -49,7 +49,7 @@ class Test:
         shutil.rmtree(truth, ignore_errors=True)
         os.mkdir(truth)
         out = os.path.join(self.directory, "verdict.json")
-        with jobs.Job([self.args.rollcall, "check", "--output", "json=" + out, "--"]
+        with jobs.Job([self.args.rollcall, "check", "--kill-after", "2", "--output", "json=" + out, "--"]
                       + jobs.launcher("openmpi", 3) + command + [truth, *arguments]) as job:
             if job.wait() != 1:
                 sys.exit("%s: no finding:\n%s%s" % (what, job.stdout(), job.stderr()))
