@@ -43,7 +43,7 @@ namespace rollcall::oracle {
   FAULT(Uneven, "uneven iterations", 68, 2)                          \
   FAULT(Frozen, "network dead", 97, 1)                               \
   FAULT(Invalid, "argument that MPI rejects", 84, 1)                 \
-  FAULT(Race, "race of wildcard receives", 0, 90)                    \
+  FAULT(Race, "race of wildcard receives", 0, 80)                    \
   FAULT(Two, "two faults", 20, 4)
 
 ROLLCALL_DEFINE_FAULTS(ROLLCALL_ORACLE_FAULTS);

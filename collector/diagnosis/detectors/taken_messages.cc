@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "collector/diagnosis/detectors/incident.h"
 #include "collector/diagnosis/detectors/near_miss.h"
@@ -26,26 +27,65 @@ namespace {
 // More than this may be under way for long.
 constexpr uint64_t kShortBytes = uint64_t{1} << 20;
 
-bool IsShort(const Trace& trace, const Arguments& arguments) {
-  if (arguments.send_datatype == kNoIndex) return false;
-  const uint64_t bytes = trace.datatypes[arguments.send_datatype].bytes;
-  return bytes == 0 || arguments.send_count <= kShortBytes / bytes;
+// The bytes of what the call sends; more than kShortBytes if that is not known.
+uint64_t BytesSent(const Analysis& analysis, const Event& event) {
+  const Arguments& arguments = analysis.Args(event);
+  const Messages messages = MessagesOf(arguments);
+  if (std::ranges::none_of(messages, &Message::sends)) return 0;
+  if (std::ranges::any_of(messages, &Message::partitioned)) return UINT64_MAX;
+  if (arguments.send_count == 0) return 0;
+  if (arguments.send_datatype == kNoIndex) return UINT64_MAX;
+  const uint64_t bytes = analysis.trace.datatypes[arguments.send_datatype].bytes;
+  if (bytes == 0 || arguments.send_count > kShortBytes / bytes) return UINT64_MAX;
+  return arguments.send_count * bytes;
 }
 
-// Returns whether the process has a send that is not complete, and whose message may be under way.
-bool HasLongSend(const Analysis& analysis, uint32_t p) {
-  const auto sends = [&](const Event& event) {
-    const Arguments& arguments = analysis.Args(event);
-    return std::ranges::any_of(MessagesOf(arguments), [&](const Message& message) {
-      return message.sends && (message.partitioned || !IsShort(analysis.trace, arguments));
-    });
+bool IsOfFile(Kind kind) {
+  return kind == Kind::kFile || kind == Kind::kOpenFile || kind == Kind::kCloseFile;
+}
+
+// Whether the process is inside MPI, and has not moved for long. Not if it accesses a file, which
+// may take long, too. Adds the bytes that it sends to `*bytes`.
+bool IsSettled(const Analysis& analysis, uint32_t p, uint64_t* bytes) {
+  if (!IsInsideForLong(analysis, p)) return false;
+  const auto add = [&](const Event& event) {
+    const uint64_t more = BytesSent(analysis, event);
+    *bytes = std::min(kShortBytes + 1, *bytes + std::min(kShortBytes + 1, more));
   };
   const Process& process = analysis.trace.processes[p];
-  return std::ranges::any_of(process.open_calls,
-                             [&](const OpenCall& call) { return sends(call.event); }) ||
-         std::ranges::any_of(process.open_requests, [&](const OpenRequest& request) {
-           return request.state == ring::RequestState::kActive && sends(request.event);
+  for (const OpenRequest& request : process.open_requests) {
+    if (request.state == ring::RequestState::kActive) add(request.event);
+  }
+  for (const OpenCall& call : process.open_calls) {
+    if (IsOfFile(analysis.KindOf(call.event))) return false;
+    add(call.event);
+  }
+  return true;
+}
+
+// Returns whether all ranks of the job are settled, and all that they send is delivered by now.
+bool IsSettled(const Analysis& analysis, const World& world) {
+  uint64_t bytes = 0;
+  return HasAllTraces(world) && std::ranges::all_of(world.processes, [&](uint32_t p) {
+           return IsSettled(analysis, p, &bytes) && bytes <= kShortBytes;
          });
+}
+
+// Whether every message of the process is on record, and every receive that has taken one.
+bool IsOnRecord(const Analysis& analysis, uint32_t p) {
+  const Process& process = analysis.trace.processes[p];
+  const auto is_lost = [](const Thread& thread) { return thread.lost_p2p != 0; };
+  const auto is_special = [&](const Event& event) {
+    const Operation operation = analysis.Op(event);
+    const Kind kind = analysis.KindOf(event);
+    return operation == Operation::kMprobe || operation == Operation::kImprobe ||
+           kind == Kind::kMrecv || kind == Kind::kImrecv || kind == Kind::kCancel ||
+           kind == Kind::kPersistentP2p;
+  };
+  return process.table_overflows == 0 && process.records_unreadable == 0 &&
+         !process.channels_lost && std::ranges::none_of(process.threads, is_lost) &&
+         std::ranges::none_of(process.channels, &Channel::receives_unseen) &&
+         std::ranges::none_of(process.p2p, is_special);
 }
 
 // The message of a receive that is no probe; empty if the call is no receive.
@@ -54,6 +94,16 @@ std::optional<Message> ReceivedBy(const Analysis& analysis, const Event& event) 
     if (!message.sends && !message.probes && !message.partitioned) return message;
   }
   return std::nullopt;
+}
+
+// Whether one message may fit both patterns.
+bool Overlap(const Message& a, const Message& b) {
+  return (a.peer == ring::kAnySource || b.peer == ring::kAnySource || a.peer == b.peer) &&
+         (a.tag == ring::kAnyTag || b.tag == ring::kAnyTag || a.tag == b.tag);
+}
+
+bool HasWildcard(const Message& message) {
+  return message.peer == ring::kAnySource || message.tag == ring::kAnyTag;
 }
 
 // Whether `other` is an earlier receive with a wider pattern than `awaited`.
@@ -67,54 +117,74 @@ bool MayTake(const Analysis& analysis, const Event& other, const Event& awaited)
   return wider && earlier && Covers(*message, wanted);
 }
 
-// Whether one message may fit both patterns.
-bool Overlap(int32_t peer, int32_t tag, const Message& other) {
-  return (peer == ring::kAnySource || other.peer == ring::kAnySource || peer == other.peer) &&
-         (tag == ring::kAnyTag || other.tag == ring::kAnyTag || tag == other.tag);
-}
-
-// Whether receives have returned that may have taken the message of `awaited`, and whose senders
-// are not on record, because the program ignored the status.
-bool WasAnyTaken(const Analysis& analysis, uint32_t p, const Event& awaited) {
-  const Message wanted = *ReceivedBy(analysis, awaited);
-  return std::ranges::any_of(analysis.trace.processes[p].channels, [&](const Channel& channel) {
-    const bool wider = (channel.peer == ring::kAnySource && wanted.peer != ring::kAnySource) ||
-                       (channel.tag == ring::kAnyTag && wanted.tag != ring::kAnyTag);
-    return wider && channel.received != 0 && channel.member == awaited.member &&
-           Overlap(channel.peer, channel.tag, wanted);
-  });
-}
-
-// Whether no other receive of `p` can have taken the message of `awaited`. Of a persistent receive,
-// an earlier start may have, whose end was not seen.
-bool IsForItAlone(const Analysis& analysis, uint32_t p, const Event& awaited) {
-  if (analysis.KindOf(awaited) == Kind::kPersistentP2p) return false;
-  const Message wanted = *ReceivedBy(analysis, awaited);
-  const auto competes = [&](const OpenRequest& request) {
-    if (request.state != ring::RequestState::kActive || &request.event == &awaited) return false;
-    const Messages messages = MessagesOf(analysis.Args(request.event));
-    return request.event.member == awaited.member &&
-           std::ranges::any_of(messages, [&](const Message& message) {
-             return !message.sends && Overlap(message.peer, message.tag, wanted);
-           });
-  };
-  return !WasAnyTaken(analysis, p, awaited) &&
-         std::ranges::none_of(analysis.trace.processes[p].open_requests, competes);
-}
-
-// The receive of `p` that may have taken the message of `awaited`: an open one, or one that has
-// returned. nullptr if there is none.
-const Event* FindTaker(const Analysis& analysis, uint32_t p, const Event& awaited) {
-  const Process& process = analysis.trace.processes[p];
-  for (const OpenRequest& request : process.open_requests) {
-    const bool active = request.state == ring::RequestState::kActive;
-    if (active && MayTake(analysis, request.event, awaited)) return &request.event;
+// The requests of other receives of `p` that are not known to have no message.
+std::vector<const Event*> OtherRequests(const Analysis& analysis, uint32_t p,
+                                        const Event& awaited) {
+  std::vector<const Event*> others;
+  for (const OpenRequest& request : analysis.trace.processes[p].open_requests) {
+    const bool idle = request.state == ring::RequestState::kInactive ||
+                      request.state == ring::RequestState::kFree;
+    if (idle || &request.event == &awaited || request.event.member != awaited.member) continue;
+    if (ReceivedBy(analysis, request.event)) others.push_back(&request.event);
   }
-  if (!WasAnyTaken(analysis, p, awaited)) return nullptr;
-  const auto last = std::find_if(process.p2p.rbegin(), process.p2p.rend(), [&](const Event& past) {
-    return MayTake(analysis, past, awaited);
-  });
-  return last == process.p2p.rend() ? nullptr : &*last;
+  return others;
+}
+
+// The number of receives with wildcards that returned, and whose senders or tags are not on record,
+// because the program ignored the status.
+uint64_t UnknownReceives(const Analysis& analysis, uint32_t p, const Event& awaited) {
+  uint64_t unknown = 0;
+  for (const Channel& channel : analysis.trace.processes[p].channels) {
+    const bool any = channel.peer == ring::kAnySource || channel.tag == ring::kAnyTag;
+    if (any && channel.member == awaited.member) unknown += channel.received;
+  }
+  return unknown;
+}
+
+// The last receive with a wildcard that returned and may have taken the message of `awaited`.
+// nullptr if there is none, or if the program saw the status of some of these receives: which of
+// them it saw is not on record.
+const Event* LastUnknownTaker(const Analysis& analysis, uint32_t p, const Event& awaited) {
+  const std::vector<const Event*> others = OtherRequests(analysis, p, awaited);
+  const Event* taker = nullptr;
+  uint64_t returned = 0;
+  for (const Event& past : analysis.trace.processes[p].p2p) {
+    const std::optional<Message> message = ReceivedBy(analysis, past);
+    if (!message || past.member != awaited.member || !HasWildcard(*message)) continue;
+    const auto is_this = [&](const Event* other) {
+      return past.request != 0 && other->request == past.request;
+    };
+    if (past.end_ns == kNoTime || std::ranges::any_of(others, is_this)) continue;
+    ++returned;
+    if (MayTake(analysis, past, awaited)) taker = &past;
+  }
+  return returned == UnknownReceives(analysis, p, awaited) ? taker : nullptr;
+}
+
+// The receive of `p` that has the message of `awaited`: an open one, or one that has returned. As
+// many messages were sent as they all need. nullptr if there is no such receive.
+const Event* FindTaker(const Analysis& analysis, MessageSupply* supply, uint32_t p,
+                       const Event& awaited) {
+  const std::vector<const Event*> others = OtherRequests(analysis, p, awaited);
+  const auto open = std::ranges::find_if(
+      others, [&](const Event* other) { return MayTake(analysis, *other, awaited); });
+  const Event* taker = open != others.end() ? *open : LastUnknownTaker(analysis, p, awaited);
+  if (taker == nullptr) return nullptr;
+  const Message pattern = *ReceivedBy(analysis, *taker);
+  const auto needed = 1 + std::ranges::count_if(others, [&](const Event* other) {
+                        return Overlap(*ReceivedBy(analysis, *other), pattern);
+                      });
+  return supply->LeastLeft(p, analysis.CommunicatorOf(awaited), pattern) >= needed ? taker
+                                                                                   : nullptr;
+}
+
+// Whether no other receive of `p` can have taken the message of `awaited`.
+bool IsForItAlone(const Analysis& analysis, uint32_t p, const Event& awaited) {
+  const Message wanted = *ReceivedBy(analysis, awaited);
+  return UnknownReceives(analysis, p, awaited) == 0 &&
+         std::ranges::none_of(OtherRequests(analysis, p, awaited), [&](const Event* other) {
+           return Overlap(*ReceivedBy(analysis, *other), wanted);
+         });
 }
 
 // The receives that the process waits for, all of which have a message on its way; empty if the
@@ -123,8 +193,10 @@ std::vector<const Event*> ReceivesWithMessages(const Analysis& analysis, Message
                                                uint32_t p) {
   const ProcessView& view = analysis.graph.processes[p];
   if (view.activity != Activity::kBlocked || view.any || !view.dependencies.empty()) return {};
-  if (analysis.trace.processes[p].open_calls.size() != 1) return {};
+  if (analysis.trace.processes[p].open_calls.size() != 1 || view.open == nullptr) return {};
   const std::vector<const Event*> calls = AwaitedCalls(analysis, p);
+  // Of what it waits for, all must be known.
+  if (calls.size() != std::max<size_t>(1, view.open->requests.size())) return {};
   const auto has_message = [&](const Event* call) {
     const std::optional<Message> message = ReceivedBy(analysis, *call);
     const uint32_t communicator = analysis.CommunicatorOf(*call);
@@ -136,12 +208,12 @@ std::vector<const Event*> ReceivesWithMessages(const Analysis& analysis, Message
   return std::ranges::all_of(calls, has_message) ? calls : std::vector<const Event*>();
 }
 
-// One of the receives that `p` waits for, and the other receive that may have taken its message;
-// empty if there is none.
-std::optional<Incident> TakenFrom(const Analysis& analysis, uint32_t p,
+// One of the receives that `p` waits for, and the other receive that has taken its message; empty
+// if there is none.
+std::optional<Incident> TakenFrom(const Analysis& analysis, MessageSupply* supply, uint32_t p,
                                   const std::vector<const Event*>& receives) {
   for (const Event* awaited : receives) {
-    const Event* taker = FindTaker(analysis, p, *awaited);
+    const Event* taker = FindTaker(analysis, supply, p, *awaited);
     if (taker == nullptr) continue;
     Incident incident;
     incident.what = Incident::What::kTaken;
@@ -155,14 +227,6 @@ std::optional<Incident> TakenFrom(const Analysis& analysis, uint32_t p,
   return std::nullopt;
 }
 
-// Returns whether every rank of the job is inside MPI, has not moved for long, and sends no message
-// that takes long.
-bool IsSettled(const Analysis& analysis, const World& world) {
-  return HasAllTraces(world) && std::ranges::all_of(world.processes, [&](uint32_t p) {
-           return IsInsideForLong(analysis, p) && !HasLongSend(analysis, p);
-         });
-}
-
 }  // namespace
 
 void FindTakenMessages(const Analysis& analysis, std::vector<Incident>* incidents) {
@@ -170,19 +234,21 @@ void FindTakenMessages(const Analysis& analysis, std::vector<Incident>* incident
   MessageSupply supply(analysis.trace);
   for (const World& world : analysis.trace.worlds) {
     if (!IsSettled(analysis, world)) continue;
+    const bool on_record =
+        std::ranges::all_of(world.processes, [&](uint32_t p) { return IsOnRecord(analysis, p); });
     Incident lost;
     lost.what = Incident::What::kUndelivered;
     lost.hangs = true;
     bool any_taken = false;
     for (const uint32_t p : world.processes) {
       const std::vector<const Event*> receives = ReceivesWithMessages(analysis, &supply, p);
-      if (receives.empty()) continue;
-      if (std::optional<Incident> taken = TakenFrom(analysis, p, receives)) {
+      if (receives.empty() || !IsOnRecord(analysis, p)) continue;
+      if (std::optional<Incident> taken = TakenFrom(analysis, &supply, p, receives)) {
         incidents->push_back(*std::move(taken));
         any_taken = true;
       }
       const auto alone = [&](const Event* call) { return IsForItAlone(analysis, p, *call); };
-      if (!std::ranges::all_of(receives, alone)) continue;
+      if (!on_record || !std::ranges::all_of(receives, alone)) continue;
       lost.agreeing.push_back(p);
       if (lost.agreeing_event == nullptr) lost.agreeing_event = receives.front();
     }

@@ -143,6 +143,22 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
 
 // Collects once what was sent, by receiver. Examining every sender for every receive would be
 // quadratic if all ranks are in receives.
+int64_t MessageSupply::LeastLeft(uint32_t receiver, uint32_t communicator, const Message& message) {
+  const Pattern wanted{message.peer, message.tag};
+  int64_t left = 0;
+  CollectInbound();
+  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
+    for (const auto& [pattern, count] : to->second) {
+      if (wanted.Covers(pattern)) left += static_cast<int64_t>(count);
+    }
+  }
+  VisitChannels(receiver, communicator, [&](const Channel& channel) {
+    if (wanted.Overlaps({channel.peer, channel.tag}))
+      left -= static_cast<int64_t>(channel.received);
+  });
+  return left;
+}
+
 void MessageSupply::CollectInbound() {
   if (inbound_known_) return;
   inbound_known_ = true;

@@ -35,6 +35,10 @@ class MessageSupply {
   Counted OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
                    const Event& event);
 
+  // How many messages that fit `message` were sent to the receiver, less those that it received and
+  // that may have been among these. Negative if it may have received others.
+  int64_t LeastLeft(uint32_t receiver, uint32_t communicator, const Message& message);
+
   // Whether a receive that takes the message of `sender` is posted or has returned. Then the send
   // returns, whatever the receiver does meanwhile (MPI 4.0, 3.5, progress). Every earlier message
   // on the channel uses up one receive as well.
@@ -58,6 +62,11 @@ class MessageSupply {
     bool Covers(const Pattern& other) const {
       return (peer == ring::kAnySource || peer == other.peer) &&
              (tag == ring::kAnyTag || tag == other.tag);
+    }
+    // Whether one message may fit both.
+    bool Overlaps(const Pattern& other) const {
+      return (peer == ring::kAnySource || other.peer == ring::kAnySource || peer == other.peer) &&
+             (tag == ring::kAnyTag || other.tag == ring::kAnyTag || tag == other.tag);
     }
     friend bool operator==(const Pattern&, const Pattern&) = default;
   };
