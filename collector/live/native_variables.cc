@@ -77,6 +77,15 @@ class SourceLines {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
+// The next word of the text, which is taken from its front; empty: there is none.
+std::string_view TakeWord(std::string_view* text) {
+  const auto begin = std::ranges::find_if(*text, IsWordChar);
+  const auto end = std::find_if_not(begin, text->end(), IsWordChar);
+  const std::string_view word(begin, end);
+  *text = std::string_view(end, text->end());
+  return word;
+}
+
 // Whether the declaration of the variable ends before the line of the call. So, too, if that is
 // not known.
 bool IsDeclaredBefore(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines) {
@@ -152,25 +161,46 @@ std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariabl
   return bits;
 }
 
-// Whether the variable gets its one value in its declaration, or is a parameter that keeps its
-// value. Only then a constant of the debug information is believed: compilers give a variable of a
-// loop the constant of its first turn, and one that is not always assigned the one constant that it
-// may have. In C++, a function to which the variable is passed may assign it, unless it is const.
+// Whether no line of the function assigns what the name stands for, except declarations of
+// constants that are computed from such names in turn. `but`: a line that is not looked at.
+bool KeepsItsValue(std::string_view name, const SourceFlow& function, const std::string& file,
+                   int but, int depth, SourceLines* lines) {
+  for (int line = function.first; line <= function.last; ++line) {
+    const std::string& text = lines->Line(file, line);
+    if (line == but || !MayAssign(text, name)) continue;
+    const bool declares = InitializesIn(text, name) && EndsDeclaration(text, name) &&
+                          AnyWord(text, "const", [](size_t) { return true; });
+    if (!declares || depth == 0) return false;
+    std::string_view rest = text;
+    for (auto word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
+      if (!KeepsItsValue(word, function, file, line, depth - 1, lines)) return false;
+    }
+  }
+  return true;
+}
+
+// Whether the variable is const, and computed from what keeps its value in the function. Only then
+// a constant of the debug information is believed. Compilers give a variable of a loop the constant
+// of one of its turns, also after the loop, and pass the constant on to what is computed from it.
 bool HasOneValue(const DwarfVariable& variable, const SourceFrame& frame, SourceLines* lines,
                  ConditionReader* conditions) {
+  constexpr int kDepth = 3;
   const SourceFlow* function = conditions->FunctionOf(frame);
-  if (IsFortran(frame.file) || !variable.of_frame || function == nullptr || variable.line <= 0) {
+  if (IsFortran(frame.file) || !variable.of_frame || !variable.is_const || variable.line <= 0 ||
+      function == nullptr) {
     return false;
   }
+  if (variable.parameter) return true;
   const std::string& declaration = lines->Line(frame.file, variable.line);
-  if (!variable.parameter && !InitializesIn(declaration, variable.name)) return false;
-  // "const int* p" may be assigned.
-  const bool is_const = variable.type != DwarfVariable::Type::kPointer &&
-                        AnyWord(declaration, "const", [](size_t) { return true; });
-  if (is_const || !frame.file.ends_with(".c")) return is_const;
-  for (int line = function->first; line <= function->last; ++line) {
-    const bool declares = line == variable.line && !variable.parameter;
-    if (!declares && MayAssign(lines->Line(frame.file, line), variable.name)) return false;
+  if (!InitializesIn(declaration, variable.name) || !EndsDeclaration(declaration, variable.name)) {
+    return false;
+  }
+  std::string_view rest = declaration;
+  for (auto word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
+    if (word != variable.name &&
+        !KeepsItsValue(word, *function, frame.file, variable.line, kDepth, lines)) {
+      return false;
+    }
   }
   return true;
 }

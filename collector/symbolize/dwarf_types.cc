@@ -13,6 +13,33 @@
 namespace rollcall::dwarf {
 namespace {
 
+// Follows typedefs and qualifiers from what `of` refers to. Sets `*is_const` if one is const.
+bool FollowType(Dwarf_Die* of, Dwarf_Die* type, bool* is_const) {
+  constexpr int kMaxSteps = 32;
+  Dwarf_Attribute attribute;
+  if (dwarf_formref_die(dwarf_attr_integrate(of, DW_AT_type, &attribute), type) == nullptr) {
+    return false;
+  }
+  for (int step = 0; step < kMaxSteps; ++step) {
+    switch (dwarf_tag(type)) {
+      case DW_TAG_const_type:
+        *is_const = true;
+        break;
+      case DW_TAG_typedef:
+      case DW_TAG_volatile_type:
+      case DW_TAG_restrict_type:
+      case DW_TAG_atomic_type:
+        break;
+      default:
+        return true;
+    }
+    Dwarf_Die next;
+    if (dwarf_formref_die(dwarf_attr(type, DW_AT_type, &attribute), &next) == nullptr) return false;
+    *type = next;
+  }
+  return false;
+}
+
 bool SetEncoding(uint64_t encoding, DwarfVariable* variable) {
   using Type = DwarfVariable::Type;
   switch (encoding) {
@@ -144,29 +171,15 @@ bool FindMemberWithin(Dwarf_Die type, std::string_view name, int depth, int* bud
 }  // namespace
 
 bool FindType(Dwarf_Die* of, Dwarf_Die* type) {
-  constexpr int kMaxSteps = 32;
-  Dwarf_Attribute attribute;
-  if (dwarf_formref_die(dwarf_attr_integrate(of, DW_AT_type, &attribute), type) == nullptr) {
-    return false;
-  }
-  for (int step = 0; step < kMaxSteps; ++step) {
-    switch (dwarf_tag(type)) {
-      case DW_TAG_typedef:
-      case DW_TAG_const_type:
-      case DW_TAG_volatile_type:
-      case DW_TAG_restrict_type:
-      case DW_TAG_atomic_type:
-        break;
-      default:
-        return true;
-    }
-    Dwarf_Die next;
-    if (dwarf_formref_die(dwarf_attr(type, DW_AT_type, &attribute), &next) == nullptr) return false;
-    *type = next;
-  }
-  return false;
+  bool is_const = false;
+  return FollowType(of, type, &is_const);
 }
 
+bool IsConst(Dwarf_Die* variable) {
+  bool is_const = false;
+  Dwarf_Die type;
+  return FollowType(variable, &type, &is_const) && is_const;
+}
 bool IsReference(Dwarf_Die* type) {
   const int tag = dwarf_tag(type);
   return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;

@@ -17,6 +17,9 @@ namespace rollcall::dwarf {
 // Follows typedefs and qualifiers from what `of` refers to.
 bool FindType(Dwarf_Die* of, Dwarf_Die* type);
 
+// Whether a variable is declared const. Not if only what it points to is.
+bool IsConst(Dwarf_Die* variable);
+
 bool IsReference(Dwarf_Die* type);
 
 bool DescribeType(Dwarf_Die* type, DwarfVariable* variable);

@@ -44,6 +44,7 @@ struct DwarfVariable {
   std::vector<DwarfStep> computed = {};  // instead of all these: the value is computed
   // The value is a constant. Compilers give a variable of a loop the constant of its first turn.
   bool constant = false;
+  bool is_const = false;  // declared so
   bool parameter = false;
   bool of_frame = true;   // false: a member, or a variable that outlives the call
   bool exported = false;  // another module may define it, too

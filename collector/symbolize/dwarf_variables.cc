@@ -311,6 +311,7 @@ class Describer {
     if (root->line && *root->line <= INT32_MAX) variable.line = static_cast<int>(*root->line);
     Dwarf_Attribute attribute;
     variable.exported = dwarf_attr_integrate(&root->die, DW_AT_external, &attribute) != nullptr;
+    variable.is_const = IsConst(&root->die);
     const bool placed = DescribePlace(&root->die, function_, vaddr_, &variable);
     variable.of_frame = variable.of_frame && members.empty();
     Dwarf_Die type;

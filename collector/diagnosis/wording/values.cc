@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "collector/base/text.h"
 #include "collector/matching/user_code.h"
 #include "collector/model/condition_names.h"
 #include "collector/model/rank_set.h"
+#include "collector/model/words.h"
 
 namespace rollcall {
 namespace {
@@ -149,8 +149,8 @@ class Comparison {
         value.decides = std::ranges::find(named, value.name) != named.end();
       }
       if (rounds_differ) {
-        std::erase_if(of_frame, [](const ComparedValue& value) {
-          return !value.decides || !IsNamedAsRank(value);
+        std::erase_if(of_frame, [&](const ComparedValue& value) {
+          return !value.decides || !IsRankNumber(value, first[depth].frame);
         });
         return of_frame;
       }
@@ -177,8 +177,22 @@ class Comparison {
  private:
   // A rank number, which has the same value in all rounds. Another variable may have the value of
   // the rank by chance: that of a loop, on ranks 0 and 1.
-  static bool IsNamedAsRank(const ComparedValue& value) {
-    return value.is_rank && ToLower(value.name).find("rank") != std::string::npos;
+  bool IsRankNumber(const ComparedValue& value, const SourceFrame& frame) const {
+    const auto has = [&](std::string_view word) {
+      return value.name.find(word) != std::string::npos;
+    };
+    const SourceBlocks* source = sites_.SourceOf(frame);
+    if (!value.is_rank || source == nullptr) return false;
+    if (!has("rank") && !has("Rank") && !has("RANK")) return false;
+    const auto names = [&](const SourceCondition& condition) {
+      return AnyWord(condition.text, value.name, [](size_t) { return true; });
+    };
+    return std::ranges::none_of(source->blocks, [&](const SourceBlock& block) {
+      if (block.kind != SourceBlock::Kind::kLoop) return false;
+      return std::ranges::any_of(source->conditions, [&](const SourceCondition& condition) {
+        return condition.first == block.first && names(condition);
+      });
+    });
   }
 
   using Named = std::vector<std::pair<int32_t, const NamedValues*>>;  // by increasing rank

@@ -287,18 +287,22 @@ TEST(Values, OfCulpritsThatWentFurtherNeedTheSameRound) {
   EXPECT_THAT(TextsOf("", frames), IsEmpty());
 }
 
-// The variable of a loop has the value of the rank by chance.
+// The variable of a loop has the value of the rank by chance, whatever its name.
 TEST(Values, OfAnotherRoundAreRankNumbersOnly) {
-  EXPECT_THAT(TextsOf("source function=5-30 loop=6-25 loop=11-13:i<n&&my_rank",
-                      "repeat 3\n"
-                      "0-2: Allreduce sum 1xMPI_INT @ main:12\n"
-                      "end\n"
-                      "0: Gather root=1 1xMPI_INT @ main:20\n"
-                      "0: variables i=0 my_rank=0 n=5 @ main:21\n"
-                      "1: variables i=1 my_rank=1 n=6 @ main:12\n"
-                      "0: waits in Barrier @ main:21\n"
-                      "1,2: waits in Allreduce sum 1xMPI_INT @ main:12\n"),
+  const auto texts = [](const std::string& conditions) {
+    return TextsOf("source function=5-30 loop=6-25" + conditions,
+                   "repeat 3\n"
+                   "0-2: Allreduce sum 1xMPI_INT @ main:12\n"
+                   "end\n"
+                   "0: Gather root=1 1xMPI_INT @ main:20\n"
+                   "0: variables i=0 my_rank=0 n=5 @ main:21\n"
+                   "1: variables i=1 my_rank=1 n=6 @ main:12\n"
+                   "0: waits in Barrier @ main:21\n"
+                   "1,2: waits in Allreduce sum 1xMPI_INT @ main:12\n");
+  };
+  EXPECT_THAT(texts(" arms=11-13:i<n&&my_rank"),
               ElementsAre("my_rank is 0 on rank 0 and 1 on rank 1 (in main())"));
+  EXPECT_THAT(texts(" loop=11-13:my_rank<n"), IsEmpty());
 }
 
 }  // namespace
