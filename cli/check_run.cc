@@ -38,7 +38,9 @@ bool MayHaveEndedItself(const Trace& trace, const Finding& finding) {
   return finding.kind == VerdictKind::kRankDied &&
          std::ranges::none_of(finding.culprits, [&](int32_t rank) {
            const uint32_t process = ProcessOf(trace, finding.world, rank);
-           return process != kNoIndex && trace.processes[process].ended_by;
+           if (process == kNoIndex) return false;
+           const std::optional<ErrorClass>& error = trace.processes[process].ended_by;
+           return error && (InfoOf(*error).rejects || *error == ErrorClass::kTRUNCATE);
          });
 }
 
