@@ -161,12 +161,23 @@ std::optional<uint64_t> ReadBits(const ProcessMemory& memory, const DwarfVariabl
   return bits;
 }
 
+// Whether a function of C++ may get the variable by reference.
+bool IsPassed(std::string_view line, std::string_view name) {
+  return AnyWord(line, name, [&](size_t at) {
+    const std::string_view before = Trim(line.substr(0, at));
+    const std::string_view after = Trim(line.substr(at + name.size()));
+    return (before.ends_with('(') || before.ends_with(',')) &&
+           (after.starts_with(')') || after.starts_with(','));
+  });
+}
+
 // Whether no line of the function assigns what the name stands for, except declarations of
 // constants that are computed from such names in turn. `but`: a line that is not looked at.
 bool KeepsItsValue(std::string_view name, const SourceFlow& function, const std::string& file,
                    int but, int depth, SourceLines* lines) {
   for (int line = function.first; line <= function.last; ++line) {
     const std::string& text = lines->Line(file, line);
+    if (!file.ends_with(".c") && IsPassed(text, name)) return false;
     if (line == but || !MayAssign(text, name)) continue;
     const bool declares = InitializesIn(text, name) && EndsDeclaration(text, name) &&
                           AnyWord(text, "const", [](size_t) { return true; });
