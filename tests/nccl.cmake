@@ -5,11 +5,12 @@ set(NCCL_SIM_DIR ${CMAKE_CURRENT_LIST_DIR}/nccl_sim)
 set(NCCL_FAULTS_DIR ${CMAKE_CURRENT_LIST_DIR}/faults/nccl)
 set(NCCL_SIM_OUT ${CMAKE_CURRENT_BINARY_DIR}/nccl_sim)
 
-# Gives TARGET the file name and soname NAME, like the real library.
+# Gives TARGET the file name and soname NAME, like the real library, which has no debug information either: functions of
+# the library would be taken for the user's.
 function(rollcall_simulated_library target name)
   add_library(${target} SHARED ${ARGN})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -g0)
   target_link_libraries(${target} PRIVATE Threads::Threads)
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX ""
     LIBRARY_OUTPUT_DIRECTORY ${NCCL_SIM_OUT})
@@ -25,7 +26,7 @@ target_link_libraries(nccl_sim PRIVATE cuda_sim driver_sim ${CMAKE_DL_LIBS})
 # The same for static linking, where calls cannot be interposed.
 add_library(nccl_sim_static STATIC ${NCCL_SIM_SOURCES})
 target_include_directories(nccl_sim_static PRIVATE ${PROJECT_SOURCE_DIR})
-target_compile_options(nccl_sim_static PRIVATE -Wall -Wextra -Werror -fvisibility=hidden)
+target_compile_options(nccl_sim_static PRIVATE -Wall -Wextra -Werror -g0 -fvisibility=hidden)
 target_link_libraries(nccl_sim_static PUBLIC cuda_sim driver_sim Threads::Threads ${CMAKE_DL_LIBS})
 
 add_executable(fork_launcher ${NCCL_SIM_DIR}/fork_launcher.c)
