@@ -32,8 +32,8 @@ Subject SubjectOf(const CheckOptions& options, const CheckVerdict& verdict,
   return subject;
 }
 
-// Whether the finding is a death that a call which took too long may explain. MPI ends a process
-// for an error in its calls, and not for the time that they take.
+// Whether the finding is a death, and the process may have ended itself because a call took too
+// long. A wrong call is wrong at any time. Other errors of MPI may tell of a peer that ended.
 bool MayHaveEndedItself(const Trace& trace, const Finding& finding) {
   return finding.kind == VerdictKind::kRankDied &&
          std::ranges::none_of(finding.culprits, [&](int32_t rank) {

@@ -171,24 +171,35 @@ bool IsPassed(std::string_view line, std::string_view name) {
   });
 }
 
-// Whether no line of the function assigns what the name stands for, except declarations of
-// constants that are computed from such names in turn. `but`: a line that is not looked at.
-bool KeepsItsValue(std::string_view name, const SourceFlow& function, const std::string& file,
-                   int but, int depth, SourceLines* lines) {
-  for (int line = function.first; line <= function.last; ++line) {
-    const std::string& text = lines->Line(file, line);
-    if (!file.ends_with(".c") && IsPassed(text, name)) return false;
-    if (line == but || !MayAssign(text, name)) continue;
-    const bool declares = InitializesIn(text, name) && EndsDeclaration(text, name) &&
-                          AnyWord(text, "const", [](size_t) { return true; });
-    if (!declares || depth == 0) return false;
-    std::string_view rest = text;
+// A function whose source is searched for assignments.
+struct SearchedFunction {
+  const SourceFlow& lines;
+  const std::string& file;
+  SourceLines* source;
+
+  // Whether all that the declaration in the line names, except `but`, keeps its value.
+  bool KeepsWhatIsNamedIn(int declaration, std::string_view but, int depth) const {
+    std::string_view rest = source->Line(file, declaration);
     for (auto word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
-      if (!KeepsItsValue(word, function, file, line, depth - 1, lines)) return false;
+      if (word != but && !KeepsValueOf(word, declaration, depth)) return false;
     }
+    return true;
   }
-  return true;
-}
+
+  // Whether no line assigns what the name stands for, except declarations of constants that are
+  // computed from such names in turn. `but`: a line that is not looked at.
+  bool KeepsValueOf(std::string_view name, int but, int depth) const {
+    for (int line = lines.first; line <= lines.last; ++line) {
+      const std::string& text = source->Line(file, line);
+      if (!file.ends_with(".c") && IsPassed(text, name)) return false;
+      if (line == but || !MayAssign(text, name)) continue;
+      const bool declares = InitializesIn(text, name) && EndsDeclaration(text, name) &&
+                            AnyWord(text, "const", [](size_t) { return true; });
+      if (!declares || depth == 0 || !KeepsWhatIsNamedIn(line, {}, depth - 1)) return false;
+    }
+    return true;
+  }
+};
 
 // Whether the variable is const, and computed from what keeps its value in the function. Only then
 // a constant of the debug information is believed. Compilers give a variable of a loop the constant
@@ -203,17 +214,9 @@ bool HasOneValue(const DwarfVariable& variable, const SourceFrame& frame, Source
   }
   if (variable.parameter) return true;
   const std::string& declaration = lines->Line(frame.file, variable.line);
-  if (!InitializesIn(declaration, variable.name) || !EndsDeclaration(declaration, variable.name)) {
-    return false;
-  }
-  std::string_view rest = declaration;
-  for (auto word = TakeWord(&rest); !word.empty(); word = TakeWord(&rest)) {
-    if (word != variable.name &&
-        !KeepsItsValue(word, *function, frame.file, variable.line, kDepth, lines)) {
-      return false;
-    }
-  }
-  return true;
+  return InitializesIn(declaration, variable.name) && EndsDeclaration(declaration, variable.name) &&
+         SearchedFunction{*function, frame.file, lines}.KeepsWhatIsNamedIn(variable.line,
+                                                                           variable.name, kDepth);
 }
 
 // Whether the compiler kept no value of the variable, or kept it in a register that is not known.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "collector/diagnosis/graph/message_supply.h"
 #include "collector/model/messages.h"
 
 namespace rollcall {
@@ -76,11 +77,6 @@ bool MayHaveFreed(const Analysis& analysis, const Process& process, const Event&
 }
 
 }  // namespace
-
-bool Covers(const Message& pattern, const Message& message) {
-  return (pattern.peer == ring::kAnySource || pattern.peer == message.peer) &&
-         (pattern.tag == ring::kAnyTag || pattern.tag == message.tag);
-}
 
 std::optional<NearMiss> FindNearMiss(const Analysis& analysis, uint32_t waiter, const Event& call) {
   const Trace& trace = analysis.trace;

@@ -11,9 +11,6 @@
 
 namespace rollcall {
 
-// Whether a receive with `pattern` may take every message that one with `message` may take.
-bool Covers(const Message& pattern, const Message& message);
-
 struct NearMiss {
   uint32_t other = kNoIndex;  // the process that sent it, or that posted the receive
   uint32_t communicator = kNoIndex;

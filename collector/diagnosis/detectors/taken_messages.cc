@@ -44,8 +44,8 @@ bool IsOfFile(Kind kind) {
   return kind == Kind::kFile || kind == Kind::kOpenFile || kind == Kind::kCloseFile;
 }
 
-// Whether the process is inside MPI, and has not moved for long. Not if it accesses a file, which
-// may take long, too. Adds the bytes that it sends to `*bytes`.
+// Whether the process is inside MPI and has not moved for long. False for a process that accesses a
+// file: that may take long, too. Adds the bytes that the process sends to `*bytes`.
 bool IsSettled(const Analysis& analysis, uint32_t p, uint64_t* bytes) {
   if (!IsInsideForLong(analysis, p)) return false;
   const auto add = [&](const Event& event) {
@@ -71,7 +71,7 @@ bool IsSettled(const Analysis& analysis, const World& world) {
          });
 }
 
-// Whether every message of the process is on record, and every receive that has taken one.
+// Whether the records have every message of the process, and every receive of it.
 bool IsOnRecord(const Analysis& analysis, uint32_t p) {
   const Process& process = analysis.trace.processes[p];
   const auto is_lost = [](const Thread& thread) { return thread.lost_p2p != 0; };
@@ -96,22 +96,12 @@ std::optional<Message> ReceivedBy(const Analysis& analysis, const Event& event) 
   return std::nullopt;
 }
 
-// Whether one message may fit both patterns.
-bool Overlap(const Message& a, const Message& b) {
-  return (a.peer == ring::kAnySource || b.peer == ring::kAnySource || a.peer == b.peer) &&
-         (a.tag == ring::kAnyTag || b.tag == ring::kAnyTag || a.tag == b.tag);
-}
-
-bool HasWildcard(const Message& message) {
-  return message.peer == ring::kAnySource || message.tag == ring::kAnyTag;
-}
-
 // Whether `other` is an earlier receive with a wider pattern than `awaited`.
 bool MayTake(const Analysis& analysis, const Event& other, const Event& awaited) {
   const std::optional<Message> message = ReceivedBy(analysis, other);
   const Message wanted = *ReceivedBy(analysis, awaited);
   if (!message || other.member != awaited.member) return false;
-  const bool wider = message->peer != wanted.peer || message->tag != wanted.tag;
+  const bool wider = PatternOf(*message) != PatternOf(wanted);
   const bool earlier =
       std::pair(other.start_ns, other.request) < std::pair(awaited.start_ns, awaited.request);
   return wider && earlier && Covers(*message, wanted);
@@ -135,7 +125,7 @@ std::vector<const Event*> OtherRequests(const Analysis& analysis, uint32_t p,
 uint64_t UnknownReceives(const Analysis& analysis, uint32_t p, const Event& awaited) {
   uint64_t unknown = 0;
   for (const Channel& channel : analysis.trace.processes[p].channels) {
-    const bool any = channel.peer == ring::kAnySource || channel.tag == ring::kAnyTag;
+    const bool any = MessagePattern{channel.peer, channel.tag}.HasWildcard();
     if (any && channel.member == awaited.member) unknown += channel.received;
   }
   return unknown;
@@ -150,7 +140,7 @@ const Event* LastUnknownTaker(const Analysis& analysis, uint32_t p, const Event&
   uint64_t returned = 0;
   for (const Event& past : analysis.trace.processes[p].p2p) {
     const std::optional<Message> message = ReceivedBy(analysis, past);
-    if (!message || past.member != awaited.member || !HasWildcard(*message)) continue;
+    if (!message || past.member != awaited.member || !PatternOf(*message).HasWildcard()) continue;
     const auto is_this = [&](const Event* other) {
       return past.request != 0 && other->request == past.request;
     };
@@ -170,12 +160,11 @@ const Event* FindTaker(const Analysis& analysis, MessageSupply* supply, uint32_t
       others, [&](const Event* other) { return MayTake(analysis, *other, awaited); });
   const Event* taker = open != others.end() ? *open : LastUnknownTaker(analysis, p, awaited);
   if (taker == nullptr) return nullptr;
-  const Message pattern = *ReceivedBy(analysis, *taker);
+  const Message taken = *ReceivedBy(analysis, *taker);
   const auto needed = 1 + std::ranges::count_if(others, [&](const Event* other) {
-                        return Overlap(*ReceivedBy(analysis, *other), pattern);
+                        return PatternOf(*ReceivedBy(analysis, *other)).Overlaps(PatternOf(taken));
                       });
-  return supply->LeastLeft(p, analysis.CommunicatorOf(awaited), pattern) >= needed ? taker
-                                                                                   : nullptr;
+  return supply->LeastLeft(p, analysis.CommunicatorOf(awaited), taken) >= needed ? taker : nullptr;
 }
 
 // Whether no other receive of `p` can have taken the message of `awaited`.
@@ -183,7 +172,7 @@ bool IsForItAlone(const Analysis& analysis, uint32_t p, const Event& awaited) {
   const Message wanted = *ReceivedBy(analysis, awaited);
   return UnknownReceives(analysis, p, awaited) == 0 &&
          std::ranges::none_of(OtherRequests(analysis, p, awaited), [&](const Event* other) {
-           return Overlap(*ReceivedBy(analysis, *other), wanted);
+           return PatternOf(*ReceivedBy(analysis, *other)).Overlaps(PatternOf(wanted));
          });
 }
 

@@ -109,14 +109,8 @@ void MessageSupply::VisitPartitioned(uint32_t p, uint32_t communicator, const Me
 
 Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const Message& message,
                                 const Event& event) {
-  const Pattern wanted{message.peer, message.tag};
-  uint64_t sent = 0;
-  CollectInbound();
-  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
-    for (const auto& [pattern, count] : to->second) {
-      if (wanted.Covers(pattern)) sent += count;
-    }
-  }
+  const Pattern wanted = PatternOf(message);
+  const uint64_t sent = SentTo(receiver, communicator, wanted);
   // A receive without a status may have taken another message, if its pattern is wider.
   uint64_t taken = 0;
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
@@ -141,17 +135,9 @@ Counted MessageSupply::OnItsWay(uint32_t receiver, uint32_t communicator, const 
   return sent > taken ? Counted::kYes : Counted::kNo;
 }
 
-// Collects once what was sent, by receiver. Examining every sender for every receive would be
-// quadratic if all ranks are in receives.
 int64_t MessageSupply::LeastLeft(uint32_t receiver, uint32_t communicator, const Message& message) {
-  const Pattern wanted{message.peer, message.tag};
-  int64_t left = 0;
-  CollectInbound();
-  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
-    for (const auto& [pattern, count] : to->second) {
-      if (wanted.Covers(pattern)) left += static_cast<int64_t>(count);
-    }
-  }
+  const Pattern wanted = PatternOf(message);
+  auto left = static_cast<int64_t>(SentTo(receiver, communicator, wanted));
   VisitChannels(receiver, communicator, [&](const Channel& channel) {
     if (wanted.Overlaps({channel.peer, channel.tag}))
       left -= static_cast<int64_t>(channel.received);
@@ -159,6 +145,19 @@ int64_t MessageSupply::LeastLeft(uint32_t receiver, uint32_t communicator, const
   return left;
 }
 
+uint64_t MessageSupply::SentTo(uint32_t receiver, uint32_t communicator, const Pattern& wanted) {
+  CollectInbound();
+  uint64_t sent = 0;
+  if (const auto to = inbound_.find(InboundKey(communicator, receiver)); to != inbound_.end()) {
+    for (const auto& [pattern, count] : to->second) {
+      if (wanted.Covers(pattern)) sent += count;
+    }
+  }
+  return sent;
+}
+
+// Collects once what was sent, by receiver. Examining every sender for every receive would be
+// quadratic if all ranks are in receives.
 void MessageSupply::CollectInbound() {
   if (inbound_known_) return;
   inbound_known_ = true;

@@ -19,6 +19,30 @@ namespace rollcall {
 // What the counts of messages show; kUnknown if the decisive counts are incomplete.
 enum class Counted : uint8_t { kNo, kUnknown, kYes };
 
+// A pattern of messages on one communicator, as specified by a receive or a channel.
+struct MessagePattern {
+  int32_t peer = ring::kAnySource;
+  int32_t tag = ring::kAnyTag;
+  // Whether this pattern fits every message that `other` fits.
+  bool Covers(const MessagePattern& other) const {
+    return (peer == ring::kAnySource || peer == other.peer) &&
+           (tag == ring::kAnyTag || tag == other.tag);
+  }
+  // Whether both patterns may fit one message.
+  bool Overlaps(const MessagePattern& other) const {
+    return (peer == ring::kAnySource || other.peer == ring::kAnySource || peer == other.peer) &&
+           (tag == ring::kAnyTag || other.tag == ring::kAnyTag || tag == other.tag);
+  }
+  bool HasWildcard() const { return peer == ring::kAnySource || tag == ring::kAnyTag; }
+  friend bool operator==(const MessagePattern&, const MessagePattern&) = default;
+};
+inline MessagePattern PatternOf(const Message& message) { return {message.peer, message.tag}; }
+
+// Whether a receive with `pattern` may take every message that one with `message` may take.
+inline bool Covers(const Message& pattern, const Message& message) {
+  return PatternOf(pattern).Covers(PatternOf(message));
+}
+
 // Refers to the trace, which must outlive it. Not thread-safe: the sent messages are collected when
 // first requested.
 class MessageSupply {
@@ -55,21 +79,7 @@ class MessageSupply {
                        const Message& message, uint64_t starts) const;
 
  private:
-  // A pattern of messages on one communicator, as specified by a receive or a channel.
-  struct Pattern {
-    int32_t peer = ring::kAnySource;
-    int32_t tag = ring::kAnyTag;
-    bool Covers(const Pattern& other) const {
-      return (peer == ring::kAnySource || peer == other.peer) &&
-             (tag == ring::kAnyTag || tag == other.tag);
-    }
-    // Whether one message may fit both.
-    bool Overlaps(const Pattern& other) const {
-      return (peer == ring::kAnySource || other.peer == ring::kAnySource || peer == other.peer) &&
-             (tag == ring::kAnyTag || other.tag == ring::kAnyTag || tag == other.tag);
-    }
-    friend bool operator==(const Pattern&, const Pattern&) = default;
-  };
+  using Pattern = MessagePattern;
 
   template <typename Visit>
   void VisitOpenReceives(uint32_t p, uint32_t communicator, const Visit& visit) const;
@@ -78,6 +88,8 @@ class MessageSupply {
   bool IsCountedApart(uint32_t p, uint32_t communicator, const Pattern& pattern) const;
   bool AreSendsCounted(uint32_t receiver, uint32_t communicator, const Message& message) const;
   void CollectInbound();
+  // The number of messages that fit the pattern and were sent to the receiver.
+  uint64_t SentTo(uint32_t receiver, uint32_t communicator, const Pattern& wanted);
   std::optional<int32_t> RankSeenBy(uint32_t by, uint32_t communicator, uint32_t process) const;
   template <typename Visit>
   void VisitPartitioned(uint32_t p, uint32_t communicator, const Message& message,
